@@ -58,8 +58,32 @@ ids! {
     LinkBelowCapability = "link-below-capability",
     /// The kernel slowed the link down after errors.
     LinkDownshift = "link-downshift",
+    /// The disk, or its controller, no longer answers.
+    DeviceLost = "device-lost",
+    /// Data could not be read from the medium, or written to it.
+    MediumErrors = "medium-errors",
     /// Errors on the link to the drive.
     LinkErrors = "link-errors",
+    /// Commands were not answered in time.
+    CommandTimeouts = "command-timeouts",
+    /// Requests failed for a reason that the log does not name.
+    IoErrors = "io-errors",
+    /// The drive rejected or aborted commands.
+    CommandErrors = "command-errors",
+    /// The controller failed, or was reset.
+    ControllerErrors = "controller-errors",
+    /// A member left its array, or a path its multipath disk.
+    MemberFailed = "member-failed",
+    /// A file system found damage, or stopped writing.
+    FileSystemErrors = "file-system-errors",
+    /// Transfers on the PCIe link failed or were repeated.
+    PcieErrors = "pcie-errors",
+    /// Power saving disturbs the drive, or may do so.
+    PowerSaving = "power-saving",
+    /// A parallel drive transfers data in a slow mode.
+    TransferMode = "transfer-mode",
+    /// The drive records in overlapping tracks.
+    ShingledRecording = "shingled-recording",
     /// A RAID mode stands between the kernel and the drives.
     RaidMode = "raid-mode",
     /// The PCIe link is narrower or slower than the controller supports.

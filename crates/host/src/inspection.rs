@@ -12,7 +12,8 @@ use crate::fingerprint::fingerprint;
 use crate::forced::{self, Forced};
 use crate::found::Finding;
 use crate::log::KernelLog;
-use crate::root::{LOG_BYTES_MAX, Problem, Reader, Recording, Root, TABLE_BYTES_MAX};
+use crate::origin;
+use crate::root::{Problem, Reader, Recording, Root, TABLE_BYTES_MAX};
 use crate::select::{self, InspectError, Wanted};
 use crate::usage::cpu_governor;
 
@@ -22,8 +23,11 @@ pub const SCHEMA: &str = "drivelab.inspect/1";
 /// The options of an inspection.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The text of a kernel log; without it, `dmesg` below the root is read.
-    pub log: Option<String>,
+    /// A kernel log; without it, `dmesg` below the root is read.
+    pub log: Option<KernelLog>,
+    /// True if the log may be that of another machine: it is then read alone, unless it names the
+    /// controllers or the kernel of the tree.
+    pub log_of_any_machine: bool,
     /// True if serial numbers are wanted; a virtio disk requires a request to its host.
     pub serials: bool,
     /// True if drives may receive a command for their temperature.
@@ -62,6 +66,9 @@ pub struct Environment {
     pub block_devices: bool,
     /// True if a kernel log was read; without one, findings that need it are missing.
     pub kernel_log: bool,
+    /// The reason why the log was read alone: it is that of another machine.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub foreign_log: Option<String>,
     /// Options of the kernel that change how disks are driven.
     pub forced: Vec<Forced>,
 }
@@ -89,6 +96,15 @@ pub fn inspect(
     options: &Options,
 ) -> Result<Inspection, InspectError> {
     let machine = read_machine(root, options);
+    if machine.log.present && !machine.log.names_disks() {
+        let lines = machine.log.lines;
+        let none = format!("has {lines} lines, of which none is about a disk or its controller");
+        root.report("kernel log", &none);
+    }
+    let foreign = options.log.as_ref().filter(|_| options.log_of_any_machine);
+    if let Some(reason) = foreign.and_then(|log| origin::foreign(root, log)) {
+        return Ok(log_alone(&Machine::of_log(machine.log), reason, root.problems()));
+    }
     let all = all_devices(root, &machine);
     let mut devices = if wanted.is_empty() {
         let mut devices = usual(&all);
@@ -104,6 +120,25 @@ pub fn inspect(
     // Last: every check above may have read files.
     let problems = root.problems();
     Ok(Inspection { schema: SCHEMA.to_owned(), host: None, environment, devices, problems })
+}
+
+/// The inspection of a machine of which only the log is known.
+fn log_alone(machine: &Machine, reason: String, mut problems: Vec<Problem>) -> Inspection {
+    let root = Root::nothing();
+    let all = BTreeMap::new();
+    let mut devices = device::unseen(&root, &all, machine);
+    for device in &mut devices {
+        device.findings = finding::check(&Context { device, all: &all, machine });
+    }
+    // Files of this machine are of no interest.
+    problems.retain(|problem| problem.path == "kernel log");
+    let environment = Environment {
+        kernel: machine.log.release.clone(),
+        kernel_log: true,
+        foreign_log: Some(reason),
+        ..Environment::default()
+    };
+    Inspection { schema: SCHEMA.to_owned(), host: None, environment, devices, problems }
 }
 
 /// The same, by a reader that skips files that do not answer.
@@ -133,6 +168,7 @@ fn read_environment(root: &Root, machine: &Machine) -> Environment {
         cpu_governor: cpu_governor(root),
         block_devices: root.block_devices().is_some(),
         kernel_log: machine.log.present,
+        foreign_log: None,
         forced: machine.forced.clone(),
     }
 }
@@ -142,24 +178,32 @@ fn release(root: &Root) -> Option<String> {
     release.map(|text| text.trim().to_owned())
 }
 
-/// Returns the first two numbers of a kernel's release: 6 and 1 of `6.1.0-18-amd64`.
-fn version(release: &str) -> Option<(u32, u32)> {
-    let numbers = release.split(|c: char| !c.is_ascii_digit());
-    let mut numbers = numbers.map_while(|number| number.parse().ok());
-    Some((numbers.next()?, numbers.next()?))
-}
-
 fn read_machine(root: &Root, options: &Options) -> Machine {
-    let text = options.log.clone().or_else(|| root.text("dmesg", LOG_BYTES_MAX));
+    let log = options.log.clone().unwrap_or_else(|| own_log(root));
     let arrays = root.text("proc/mdstat", TABLE_BYTES_MAX);
     Machine {
-        log: text.map(|text| KernelLog::parse(&text)).unwrap_or_default(),
+        log,
         mounts: Mounts::read(root),
         forced: forced::read(root),
-        kernel: release(root).and_then(|text| version(&text)),
+        kernel: release(root).and_then(|text| device::version(&text)),
         arrays: arrays.map(|text| parse_mdstat(&text)).unwrap_or_default(),
         serials: options.serials,
         temperature: options.temperature,
+    }
+}
+
+/// The log in the tree.
+fn own_log(root: &Root) -> KernelLog {
+    let Some(file) = root.file("dmesg") else { return KernelLog::default() };
+    match KernelLog::read(file) {
+        Ok(log) => {
+            root.record("dmesg", || log.to_text());
+            log
+        }
+        Err(error) => {
+            root.report("dmesg", &error.to_string());
+            KernelLog::default()
+        }
     }
 }
 

@@ -15,6 +15,7 @@ mod forced;
 mod found;
 mod inspection;
 pub mod log;
+mod origin;
 mod outline;
 pub mod root;
 mod select;

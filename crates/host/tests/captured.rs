@@ -3,7 +3,7 @@
 use std::fs;
 
 use drivelab_host::capture::Capture;
-use drivelab_host::{Inspection, Options, Root, inspect};
+use drivelab_host::{Inspection, KernelLog, Options, Root, inspect};
 
 use crate::tree::Tree;
 
@@ -15,6 +15,7 @@ fn captured(tree: &Tree, serials: bool) -> (tempfile::TempDir, Vec<u8>) {
     let recording = root.into_recording();
     let mut archive = Vec::new();
     let log = fs::read_to_string(tree.folder.path().join("dmesg")).ok();
+    let log = log.map(|text| KernelLog::parse(&text));
     Capture { recording, log, serials }.write(&mut archive).unwrap();
     let folder = tempfile::tempdir().unwrap();
     tar::Archive::new(archive.as_slice()).unpack(folder.path()).unwrap();

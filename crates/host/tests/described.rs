@@ -187,7 +187,9 @@ fn a_drive_behind_a_volume_management_device_shows_it_on_the_way() {
     // The function of class RAID hides nothing here: the drive is there.
     assert!(tree.inspect().devices.len() == 1);
     let findings = tree.findings("nvme0n1");
-    assert_eq!(findings, [drivelab_host::FindingId::WriteCacheVolatile]);
+    let expected =
+        [drivelab_host::FindingId::WriteCacheVolatile, drivelab_host::FindingId::RaidMode];
+    assert_eq!(findings, expected);
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! The lines that the published articles show, and nothing else, give the right findings.
 
 use drivelab_host::FindingId::{self, *};
-use drivelab_host::{Device, Options, Root, inspect};
+use drivelab_host::{Device, KernelLog, Options, Root, inspect};
 
 /// What is said of a machine of which only the log is known.
 fn devices(log: &str) -> Vec<Device> {
     let empty = tempfile::tempdir().unwrap();
-    let options = Options { log: Some(log.to_owned()), ..Options::default() };
+    let options = Options { log: Some(KernelLog::parse(log)), ..Options::default() };
     inspect(&Root::new(empty.path()), &[], &options).unwrap().devices
 }
 

@@ -10,6 +10,7 @@ use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use drivelab_core::{AtPath as _, Bytes, Refusal};
+use drivelab_host::KernelLog;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 
@@ -42,10 +43,6 @@ pub const PROFILE: Kind = Kind { what: "drive profile", limit: Bytes::mib(4) };
 pub const MEASUREMENTS: Kind = Kind { what: "file of measurements", limit: Bytes::mib(4) };
 /// Runs, or results of other tools: a run of an hour has 1 MiB, a log of every request 100.
 pub const RESULTS: Kind = Kind { what: "file of results", limit: Bytes::mib(128) };
-/// A kernel log; the ring of a large machine is some megabytes.
-pub const LOG: Kind =
-    Kind { what: "kernel log", limit: Bytes::new(drivelab_host::root::LOG_BYTES_MAX as u64) };
-
 /// Longest line of a trace; the formats that are read need some hundred bytes.
 const LINE_BYTES_MAX: usize = 4096;
 /// The interval between checks for an interrupt, and the number of tries before a pipe without a
@@ -70,16 +67,20 @@ pub fn lossy(path: &Path, kind: Kind) -> Result<String, Refusal> {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
-/// Reads as much of a file as its kind may have, and leaves the rest out.
-pub fn beginning(path: &Path, kind: Kind) -> Result<String, Refusal> {
-    let mut bytes = up_to(path, kind, kind.limit.get())?;
-    if bytes.contains(&0) {
-        let message =
-            format!("`{}` holds binary data, which no {} contains", path.display(), kind.what);
-        return Err(Refusal::request(message).hint("check the file name"));
+/// Reads a kernel log of any length.
+pub fn kernel_log(path: &Path) -> Result<KernelLog, Refusal> {
+    let what = "read the kernel log";
+    let log = KernelLog::read(Patient::open(path, what)?);
+    if interrupt::requested() {
+        return Err(interrupted(path));
     }
-    bytes.truncate(usize::try_from(kind.limit.get()).unwrap_or(usize::MAX));
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    match log {
+        Err(error) if error.kind() == ErrorKind::InvalidData => {
+            let refusal = Refusal::request(format!("`{}` {error}", path.display()));
+            Err(refusal.hint("check the file name"))
+        }
+        log => log.at_path(what, path),
+    }
 }
 
 fn bytes(path: &Path, kind: Kind) -> Result<Vec<u8>, Refusal> {

@@ -7,25 +7,27 @@ use std::sync::OnceLock;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
-use drivelab_host::root::LOG_BYTES_MAX;
+use drivelab_host::KernelLog;
 use rustix::process::{Pid, Signal, kill_process};
 
+/// Size limit of the journal of one boot.
+const JOURNAL_BYTES_MAX: u64 = 1 << 30;
 /// The time limit of the journal: ten times what it needs on a slow disk. It lies on a disk itself,
 /// which may be the one that hangs.
 const DEADLINE: Duration = Duration::from_secs(5);
 
 /// The log as it is now; `None` without permission to read it.
-pub fn of_this_boot() -> Option<String> {
+pub fn of_this_boot() -> Option<KernelLog> {
     drivelab_host::log::ring(Path::new("/dev/kmsg")).or_else(|| {
         // The journal takes a program and up to a second: once is enough, even for a long study.
-        static JOURNAL: OnceLock<Option<String>> = OnceLock::new();
+        static JOURNAL: OnceLock<Option<KernelLog>> = OnceLock::new();
         JOURNAL.get_or_init(|| journal(Path::new("journalctl"), DEADLINE)).clone()
     })
 }
 
 /// The kernel log of this boot from `journalctl`, up to the size limit of a log; `None` if it
 /// fails, has nothing, or does not end in time.
-fn journal(journalctl: &Path, deadline: Duration) -> Option<String> {
+fn journal(journalctl: &Path, deadline: Duration) -> Option<KernelLog> {
     let mut journal = Command::new(journalctl);
     journal.args(["--dmesg", "--boot", "--no-pager", "--quiet", "--output=short-monotonic"]);
     journal.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -33,24 +35,21 @@ fn journal(journalctl: &Path, deadline: Duration) -> Option<String> {
     let pid = Pid::from_child(&child);
     let (told, said) = sync_channel(1);
     std::thread::spawn(move || told.send(all_of(child)));
-    let Ok(text) = said.recv_timeout(deadline) else {
+    let Ok(log) = said.recv_timeout(deadline) else {
         // The thread takes note of its end, whenever that comes.
         let _ = kill_process(pid, Signal::KILL);
         return None;
     };
-    text.filter(|text| !text.is_empty())
+    log.filter(|log| log.present)
 }
 
-/// The output of a program until it ends, or up to the size limit of a log.
-fn all_of(mut child: Child) -> Option<String> {
-    let mut bytes = Vec::new();
-    child.stdout.take()?.take(LOG_BYTES_MAX as u64).read_to_end(&mut bytes).ok()?;
-    let cut = bytes.len() >= LOG_BYTES_MAX;
-    if cut {
-        let _ = child.kill();
-    }
-    let success = child.wait().is_ok_and(|status| status.success());
-    (success || cut).then(|| String::from_utf8_lossy(&bytes).into_owned())
+/// The log that a program prints, until it ends or prints more than the limit.
+fn all_of(mut child: Child) -> Option<KernelLog> {
+    let log = KernelLog::read(child.stdout.take()?.take(JOURNAL_BYTES_MAX)).ok();
+    // A program that prints more would wait for a reader.
+    let _ = child.kill();
+    let success = child.wait().is_ok_and(|status| status.success() || status.code().is_none());
+    log.filter(|_| success)
 }
 
 #[cfg(test)]
@@ -74,8 +73,7 @@ mod tests {
         let line = "[    3.1] tower kernel: ata2.00: limiting SATA link speed to 1.5 Gbps";
         let journal =
             program(&folder, &format!("echo \"$@\" > {}\necho '{line}'", asked.display()));
-        let text = super::journal(&journal, DEADLINE).unwrap();
-        let log = drivelab_host::KernelLog::parse(&text);
+        let log = super::journal(&journal, DEADLINE).unwrap();
         assert!(log.port(2).is_some_and(|port| !port.links.is_empty()), "{log:?}");
         let asked = std::fs::read_to_string(asked).unwrap();
         assert!(asked.contains("--dmesg --boot --no-pager"), "{asked}");
@@ -108,10 +106,10 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_without_an_end_is_cut() {
+    fn a_journal_without_an_end_is_given_up() {
         let folder = tempfile::tempdir().unwrap();
         let endless = program(&folder, "exec yes 'ata1: x'");
-        assert_eq!(journal(&endless, DEADLINE).unwrap().len(), LOG_BYTES_MAX);
+        assert_eq!(journal(&endless, Duration::from_millis(200)), None);
     }
 
     fn path(folder: &tempfile::TempDir) -> std::path::Display<'_> {

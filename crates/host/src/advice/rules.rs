@@ -21,7 +21,11 @@ const LARGE_BYTES: u64 = 100_000_000_000;
 pub(super) fn trap(id: TrapId, drives: &[&Device], inspection: &Inspection) -> Trap {
     let found = match id {
         TrapId::IdeMode => of_findings(inspection, &[FindingId::IdeEmulation]),
-        TrapId::RaidMode => of_findings(inspection, &[FindingId::RaidMode]),
+        TrapId::RaidMode => found_where(inspection, |device, finding| {
+            // A RAID controller is no fault, and changes the result all the same.
+            finding.id == FindingId::RaidMode
+                && (finding.severity != Severity::Info || device.hidden_behind_raid())
+        }),
         TrapId::TagsUnused => tags_unused(inspection),
         TrapId::LinkSpeed => of_findings(inspection, LINKS),
         TrapId::Elevator => elevator(inspection),

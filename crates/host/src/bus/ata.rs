@@ -200,9 +200,11 @@ fn settle(
         }
         facts.sata.get_or_insert(true);
     }
-    if port_line.is_some_and(|line| line.starts_with("SATA max")) {
-        facts.sata.get_or_insert(true);
-    }
+    match port_line.and_then(|line| line.get(..8)) {
+        Some("SATA max") => *facts.sata.get_or_insert(true),
+        Some("PATA max") => *facts.sata.get_or_insert(false),
+        _ => return,
+    };
 }
 
 pub(crate) struct NcqEvidence<'a> {
@@ -217,6 +219,8 @@ pub(crate) struct NcqEvidence<'a> {
 /// Returns whether native command queuing is on, and the reason if it is not.
 pub(crate) fn ncq(evidence: &NcqEvidence<'_>) -> (Option<bool>, Option<NcqOff>) {
     let logged = evidence.log.and_then(|log| log.ncq.as_ref());
+    // libata turns NCQ off after repeated errors (`ata_eh_speed_down`), and leaves the depth.
+    let after_errors = evidence.log.is_some_and(|log| !log.ncq_disabled.is_empty());
     // The present depth counts; the log only shows the state at boot.
     let on = match (evidence.queue_depth, logged) {
         (Some(depth), _) => Some(depth > 1),
@@ -224,9 +228,7 @@ pub(crate) fn ncq(evidence: &NcqEvidence<'_>) -> (Option<bool>, Option<NcqOff>) 
         (None, Some(NcqLine::NotUsed)) => Some(false),
         (None, None) => None,
     };
-    // libata turns NCQ off after repeated time-outs (`ata_eh_speed_down`).
-    let after_errors = evidence.log.is_some_and(|log| !log.ncq_disabled.is_empty());
-    let on = if evidence.queue_depth.is_none() && after_errors { Some(false) } else { on };
+    let on = if after_errors { Some(false) } else { on };
     if on != Some(false) {
         return (on, None);
     }
@@ -244,6 +246,9 @@ fn cause(
     }
     if evidence.ide || matches!(logged, Some(NcqLine::Depth { host: 0, .. })) {
         return Some(NcqOff::Host);
+    }
+    if after_errors && evidence.queue_depth != Some(1) {
+        return Some(NcqOff::Errors);
     }
     let unit = evidence.facts.unit();
     if forced::noncq(evidence.forced, unit).is_some() {

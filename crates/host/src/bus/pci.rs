@@ -31,9 +31,13 @@ pub(crate) fn from_log(address: &str, log: &ControllerLog) -> Controller {
         driver: log.driver.clone(),
         ..Controller::default()
     };
-    let class = log.class.or_else(|| log.driver.as_deref().and_then(class_by_driver));
+    // The log names the class that a function had before the kernel switched it to AHCI.
+    let switched = log.driver.as_deref() == Some("ahci")
+        && log.class.is_some_and(|class| class >> 8 == 0x0101);
+    let class =
+        log.class.filter(|_| !switched).or_else(|| log.driver.as_deref().and_then(class_by_driver));
     // A class that is only inferred from the driver is not reported as read.
-    if let Some(class) = log.class {
+    if let Some(class) = log.class.filter(|_| !switched) {
         controller.set_class(class);
     }
     let mode = class.map(|class| meaning(class, log.id.map(|(vendor, _)| vendor)));
@@ -48,14 +52,17 @@ pub(crate) fn from_log(address: &str, log: &ControllerLog) -> Controller {
 }
 
 pub(crate) fn hop(controller: &Controller) -> Hop {
-    let mut about = controller.meaning.clone().unwrap_or_else(|| "PCI function".into());
+    let mut about = controller
+        .meaning
+        .clone()
+        .unwrap_or_else(|| "PCI function, class not in the capture".into());
     if let Some(id) = &controller.vendor_device {
         about.push_str(&format!(", {}[{id}]", vendor_name(id)));
     }
-    about.push_str(&match &controller.driver {
-        Some(driver) => format!(", driver {driver}"),
-        None => ", no driver".to_owned(),
-    });
+    // A driver that was not captured is not the same as none.
+    about.push_str(
+        &controller.driver.as_ref().map(|it| format!(", driver {it}")).unwrap_or_default(),
+    );
     let name = controller.address.clone().unwrap_or_default();
     Hop { kind: HopKind::Controller, name, about }
 }

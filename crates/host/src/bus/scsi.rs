@@ -21,7 +21,22 @@ pub struct Scsi {
     pub sas: bool,
 }
 
+/// Returns whether a SCSI host is a port of libata, by the name of its driver.
+pub(crate) fn is_libata(driver: &str) -> bool {
+    driver == "ahci"
+        || driver == "ata_piix"
+        || driver == "acard-ahci"
+        || ["ahci_", "ahci-", "sata_", "sata-", "pata_", "ata_"]
+            .iter()
+            .any(|it| driver.starts_with(it))
+}
+
 impl Scsi {
+    /// A disk of which only the address is known, from the log.
+    pub(crate) fn at(address: &str) -> Self {
+        Self { address: address.to_owned(), ..Self::default() }
+    }
+
     pub(crate) fn read(device: &Node<'_>) -> Option<Self> {
         let (host, ..) = numbers(device.name())?;
         let class = format!("sys/class/scsi_host/host{host}");
@@ -37,6 +52,11 @@ impl Scsi {
             // The SAS transport class puts an end device above each drive (`scsi_transport_sas.c`).
             sas: device.ancestors().any(|node| node.name().starts_with("end_device-")),
         })
+    }
+
+    /// Returns whether it is a drive on a port of libata.
+    pub(crate) fn is_libata_disk(&self) -> bool {
+        self.vendor.as_deref() == Some("ATA") && self.host_driver.as_deref().is_some_and(is_libata)
     }
 
     pub(crate) fn unit(&self) -> (u32, u32) {

@@ -20,6 +20,9 @@ pub struct Usb {
     pub vendor_product: Option<String>,
     /// Its rate in Mb/s.
     pub speed_mbps: Option<u32>,
+    /// True if its descriptors offer UAS, false if they do not.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub uas: Option<bool>,
 }
 
 impl Usb {
@@ -37,6 +40,7 @@ impl Usb {
             vendor_product: pair.map(|(vendor, product)| format!("{vendor}:{product}")),
             // `1.5` is the only rate that is not a whole number, and no disk has it.
             speed_mbps: node.number("speed"),
+            uas: node.bytes("descriptors").as_deref().and_then(offers_uas),
         })
     }
 
@@ -66,6 +70,27 @@ impl Usb {
     }
 }
 
+/// Returns whether an interface of the descriptors is one of USB Attached SCSI: class 08h (mass
+/// storage), subclass 06h (SCSI), protocol 62h; `None` if they are not descriptors.
+fn offers_uas(bytes: &[u8]) -> Option<bool> {
+    const INTERFACE: u8 = 4;
+    // The descriptor of the device comes first: 18 bytes, kind 1.
+    if bytes.len() < 18 || bytes[..2] != [18, 1] {
+        return None;
+    }
+    let mut rest = bytes;
+    let mut offers = false;
+    while let [length, kind, ..] = *rest {
+        let length = usize::from(length);
+        if length < 2 || length > rest.len() {
+            break;
+        }
+        offers |= kind == INTERFACE && length >= 9 && rest[5..8] == [0x08, 0x06, 0x62];
+        rest = &rest[length..];
+    }
+    Some(offers)
+}
+
 fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -80,6 +105,20 @@ fn is_interface(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn uas_is_an_alternate_setting_of_the_interface() {
+        let mut descriptors = vec![18, 1];
+        descriptors.resize(18, 0);
+        descriptors.extend([9, 2, 0, 0, 1, 1, 0, 0, 0]);
+        descriptors.extend([9, 4, 0, 0, 2, 0x08, 0x06, 0x50, 0]);
+        assert_eq!(offers_uas(&descriptors), Some(false));
+        descriptors.extend([9, 4, 0, 1, 4, 0x08, 0x06, 0x62, 0]);
+        assert_eq!(offers_uas(&descriptors), Some(true));
+        descriptors.extend([0, 0]);
+        assert_eq!(offers_uas(&descriptors), Some(true));
+        assert_eq!(offers_uas(b"text"), None);
+    }
 
     #[test]
     fn interfaces_are_told_from_other_names() {

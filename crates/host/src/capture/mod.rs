@@ -19,8 +19,8 @@ use names::Names;
 pub struct Capture {
     /// The files that were read.
     pub recording: Recording,
-    /// The kernel log, where there is one.
-    pub log: Option<String>,
+    /// The kernel log, where there is one that is not in the tree.
+    pub log: Option<KernelLog>,
     /// True if serial numbers, mount points, names of files and the like are kept.
     pub serials: bool,
 }
@@ -35,10 +35,7 @@ impl Capture {
         }
         let mut items = recording.items;
         if let Some(log) = self.log {
-            // Lines that are not about disks contain names of hosts, addresses and people.
-            let kept =
-                if serials { log } else { KernelLog::parse(&log).understood.join("\n") + "\n" };
-            items.insert("dmesg".into(), Item::File(kept.into_bytes()));
+            items.insert("dmesg".into(), Item::File(log.to_text().into_bytes()));
         }
         // Sorted by path, so that the same tree gives the same archive.
         let count = items.len();

@@ -31,6 +31,29 @@ pub(crate) struct Machine {
     pub(crate) temperature: bool,
 }
 
+impl Machine {
+    /// A machine of which only the log is known.
+    pub(crate) fn of_log(log: KernelLog) -> Self {
+        let kernel = log.release.as_deref().and_then(version);
+        Self {
+            log,
+            mounts: Mounts::default(),
+            forced: Vec::new(),
+            kernel,
+            arrays: BTreeMap::new(),
+            serials: false,
+            temperature: false,
+        }
+    }
+}
+
+/// Returns the first two numbers of a kernel's release: 6 and 1 of `6.1.0-18-amd64`.
+pub(crate) fn version(release: &str) -> Option<(u32, u32)> {
+    let numbers = release.split(|c: char| !c.is_ascii_digit());
+    let mut numbers = numbers.map_while(|number| number.parse().ok());
+    Some((numbers.next()?, numbers.next()?))
+}
+
 pub(crate) fn build(block: &Node<'_>, machine: &Machine) -> Device {
     let hardware = block.child("device");
     let mut device = Device {
@@ -50,6 +73,7 @@ pub(crate) fn build(block: &Node<'_>, machine: &Machine) -> Device {
     stacked(&mut device, block, machine);
     partitions(&mut device, block, machine);
     let number = block.text("dev");
+    device.number.clone_from(&number);
     device.mounts = machine.mounts.of_device(number.as_deref(), &names(&device));
     attach(&mut device, block, hardware.as_ref(), machine);
     if device.is_drive() && device.identity.is_none() {
@@ -118,6 +142,10 @@ fn attach(device: &mut Device, block: &Node<'_>, hardware: Option<&Node<'_>>, ma
     device.virtio = Virtio::read(start);
     device.usb = Usb::read(start);
     device.scsi = Scsi::read(start);
+    if device.kind == Kind::Scsi && device.scsi.as_ref().is_some_and(Scsi::is_libata_disk) {
+        // Linux before 3.6 has no `ataN` in the path.
+        device.kind = Kind::Ata;
+    }
     if let Some(virtio) = &device.virtio {
         device.hops.push(virtio.hop());
     }
@@ -254,8 +282,12 @@ pub(super) fn apply_ata(device: &mut Device, view: AtaView<'_>, machine: &Machin
 }
 
 pub(crate) fn is_ide(controller: &Controller) -> bool {
-    let class = controller.class().is_some_and(|class| class >> 8 == 0x0101);
     let driver = controller.driver.as_deref();
+    if driver == Some("ahci") {
+        // The kernel switched the function to AHCI before it bound the driver.
+        return false;
+    }
+    let class = controller.class().is_some_and(|class| class >> 8 == 0x0101);
     class || driver.is_some_and(|name| name == "ata_piix" || name.starts_with("pata_"))
 }
 

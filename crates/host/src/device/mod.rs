@@ -4,6 +4,7 @@
 //! values are null; numbers have their unit in the name.
 
 mod build;
+mod faults;
 mod kind;
 mod mount;
 mod partition;
@@ -17,7 +18,7 @@ pub use partition::{Alignment, Partition};
 pub use queue::{InFlight, Queue};
 pub use stack::{BackingFile, Mapped, Raid};
 
-pub(crate) use build::{Machine, build, is_ide, redacted_uuid};
+pub(crate) use build::{Machine, build, is_ide, redacted_uuid, version};
 pub(crate) use mount::{mount_line, unescaped};
 pub(crate) use stack::parse_mdstat;
 pub(crate) use unseen::unseen;
@@ -40,6 +41,9 @@ pub struct Device {
     pub name: String,
     /// Its device file: `/dev/sda`.
     pub path: Option<String>,
+    /// Its major and minor number: `8:0`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub number: Option<String>,
     /// Its kind.
     pub kind: Kind,
     /// True if only the kernel log knows it.
@@ -188,7 +192,8 @@ impl Device {
 
     /// Returns whether RAID firmware stands between the kernel and the drive.
     pub(crate) fn hidden_behind_raid(&self) -> bool {
-        self.controller.mode.as_deref() == Some("raid") && self.ata.is_none()
+        self.controller.mode.as_deref() == Some("raid")
+            && !matches!(self.kind, Kind::Ata | Kind::Nvme)
     }
 
     /// File systems on it and on its partitions.

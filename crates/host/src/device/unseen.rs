@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::build::{Machine, apply_ata};
 use super::{Device, Kind};
-use crate::bus::pci;
-use crate::bus::{Controller, ata};
-use crate::log::{AtaPortLog, ControllerLog};
+use crate::bus::scsi::Scsi;
+use crate::bus::usb::Usb;
+use crate::bus::{Controller, ata, nvme::Nvme, pci};
+use crate::log::{AtaPortLog, Class, ControllerLog, Faults, KernelLog, disk_of, name_of};
 use crate::root::Root;
 
 /// Returns the drives and controllers that are not among the devices `seen`, by name.
@@ -17,6 +18,7 @@ pub(crate) fn unseen(
     machine: &Machine,
 ) -> Vec<Device> {
     let mut found = logged_drives(seen, machine);
+    found.extend(logged_disks(seen, &found, machine));
     let known: Vec<&Device> = seen.values().chain(&found).collect();
     let mut controllers = hiding_controllers(root, &known);
     for (address, log) in &machine.log.controllers {
@@ -24,11 +26,15 @@ pub(crate) fn unseen(
             controllers.iter().any(|device| device.name == *address) || is_used(&known, address);
         // A controller in the tree without disks has none attached, unless its mode hides them.
         let shown = is_in_tree(root, address) && log.remapped_nvme.is_empty();
-        if !is_known && !shown && is_of_disks(log) {
+        let volumes = log.driver.as_deref().is_some_and(|driver| has_disks(&known, driver));
+        if !is_known && !shown && !volumes && is_of_disks(log) {
             controllers.push(device_of(pci::from_log(address, log), true));
         }
     }
     found.extend(controllers);
+    let known: Vec<&Device> = seen.values().chain(&found).collect();
+    let faulty = faulty_rest(&known, machine);
+    found.extend(faulty);
     found
 }
 
@@ -37,24 +43,24 @@ fn logged_drives(seen: &BTreeMap<String, Device>, machine: &Machine) -> Vec<Devi
         .values()
         .filter_map(|device| device.ata.as_ref().map(|ata| (ata.port, ata.device)))
         .collect();
+    let paths = machine.log.ata_disks();
     let mut found = Vec::new();
     for (&number, port) in &machine.log.ports {
-        for unit in units(port) {
+        for unit in units(number, port, &machine.log) {
             if units_seen.contains(&(number, unit)) {
                 continue;
             }
+            let disk = paths.get(&(number, unit)).filter(|name| !seen.contains_key(*name));
+            let logged = disk.and_then(|name| machine.log.disks.get(name));
             let mut device = Device {
-                name: format!("ata{number}.{unit:02}"),
+                name: name_of(number, Some(unit)),
+                path: disk.map(|name| format!("/dev/{name}")),
                 kind: Kind::Ata,
                 log_only: true,
+                scsi: logged.and_then(|disk| disk.address.as_deref()).map(Scsi::at),
                 ..Device::default()
             };
-            let address = port.controller.as_deref();
-            let log = address.and_then(|address| machine.log.controllers.get(address));
-            if let (Some(address), Some(log)) = (address, log) {
-                device.controller = pci::from_log(address, log);
-                device.hops.push(pci::hop(&device.controller));
-            }
+            add_controller(&mut device, port.controller.as_deref(), &machine.log);
             apply_ata(&mut device, ata::from_log(number, unit, &machine.log), machine);
             found.push(device);
         }
@@ -62,21 +68,213 @@ fn logged_drives(seen: &BTreeMap<String, Device>, machine: &Machine) -> Vec<Devi
     found
 }
 
-/// The drives that the lines on a port mention.
-fn units(port: &AtaPortLog) -> Vec<u32> {
+fn add_controller(device: &mut Device, address: Option<&str>, log: &KernelLog) {
+    let Some(address) = address else { return };
+    let Some(controller) = log.controllers.get(address) else { return };
+    device.controller = pci::from_log(address, controller);
+    device.hops.push(pci::hop(&device.controller));
+}
+
+/// The disks that the lines on a port mention.
+fn units(number: u32, port: &AtaPortLog, log: &KernelLog) -> Vec<u32> {
     // A link that never came up has no drive.
     let up =
         port.links.iter().filter(|(_, link)| link.speed.is_some() || !link.downshifts.is_empty());
-    let links = up.map(|(unit, _)| unit.unwrap_or(0));
-    let troubled = (!port.errors.is_empty() || !port.forced.is_empty()).then_some(0);
-    // A port with errors only has at least one drive, whose number is unknown.
-    let mut units: Vec<u32> = port.devices.keys().copied().chain(links).collect();
-    if units.is_empty() {
-        units.extend(troubled);
+    let up: BTreeSet<Option<u32>> = up.map(|(unit, _)| *unit).collect();
+    let several = up.iter().any(Option::is_some);
+    // The link of a port multiplier leads to no drive.
+    let links =
+        up.into_iter().filter(|unit| unit.is_some() || !several).map(Option::unwrap_or_default);
+    let faulty = (0..16).filter(|unit| is_faulty(log.faults.get(&name_of(number, Some(*unit)))));
+    let mut units: BTreeSet<u32> =
+        port.devices.keys().copied().chain(links).chain(faulty).collect();
+    // A port with faults only has at least one drive, whose number is unknown.
+    let port_is_faulty = is_faulty(log.faults.get(&name_of(number, None)));
+    if units.is_empty() && (port_is_faulty || !port.forced.is_empty()) {
+        units.insert(0);
     }
-    units.sort_unstable();
-    units.dedup();
-    units
+    // 15 is the port multiplier itself.
+    units.retain(|unit| *unit != 15 && port.devices.get(unit).is_none_or(|it| !it.packet));
+    units.into_iter().collect()
+}
+
+/// Returns whether there are faults other than those of a device that is being searched.
+fn is_faulty(faults: Option<&Faults>) -> bool {
+    let usual = [Class::Unsettled, Class::Corrected, Class::Reset, Class::Fabric, Class::Mode];
+    faults.is_some_and(|it| it.by_class.keys().any(|class| !usual.contains(class)))
+}
+
+/// Disks on other buses than ATA. Beside a tree, only those with faults: others are gone.
+fn logged_disks(
+    seen: &BTreeMap<String, Device>,
+    drives: &[Device],
+    machine: &Machine,
+) -> Vec<Device> {
+    let log = &machine.log;
+    let paths: Vec<&str> = drives.iter().filter_map(|drive| drive.path.as_deref()).collect();
+    let mut names = disk_names(log);
+    let known_controllers: BTreeSet<&str> = seen
+        .values()
+        .filter_map(|device| device.nvme.as_ref().map(|nvme| nvme.controller.as_str()))
+        .collect();
+    names.retain(|name| {
+        let path = format!("/dev/{name}");
+        let controller = controller_of(name);
+        !seen.contains_key(*name)
+            && !paths.contains(&path.as_str())
+            && !controller.is_some_and(|it| known_controllers.contains(it))
+            && (seen.is_empty() || names_faults(log, name))
+    });
+    names.into_iter().filter_map(|name| logged_disk(name, machine)).collect()
+}
+
+/// The disks that the log names, and NVMe controllers of which it names no disk.
+fn disk_names(log: &KernelLog) -> BTreeSet<&str> {
+    let mut names: BTreeSet<&str> = log.disks.keys().map(String::as_str).collect();
+    let faulty = log.faults.iter().filter(|(_, faults)| is_faulty(Some(faults)));
+    names.extend(faulty.map(|(name, _)| disk_of(name)).filter(|name| kind_of(name).is_some()));
+    let controllers = log.units.iter().filter(|(_, unit)| unit.function.is_some());
+    for (name, _) in controllers {
+        let start = format!("{name}n");
+        if !names.iter().any(|disk| disk.starts_with(&start)) {
+            names.insert(name);
+        }
+    }
+    // A controller with faults, whose disks have none.
+    let mut covered: BTreeSet<&str> = BTreeSet::new();
+    for name in &names {
+        covered
+            .extend(controller_of(name).filter(|it| *it != *name && names.iter().any(|n| n == it)));
+    }
+    names.retain(|name| !covered.contains(name));
+    names
+}
+
+fn names_faults(log: &KernelLog, name: &str) -> bool {
+    is_faulty(log.faults.get(name)) || log.faults.keys().any(|it| disk_of(it) == name)
+}
+
+/// `nvme0` of `nvme0n1` and of itself.
+fn controller_of(name: &str) -> Option<&str> {
+    let rest = name.strip_prefix("nvme")?;
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    (digits > 0).then(|| &name[..4 + digits])
+}
+
+/// The kind of a disk by its name in a message; `None` for what is no disk.
+fn kind_of(name: &str) -> Option<Kind> {
+    let kinds = [
+        ("nvme", Kind::Nvme),
+        ("mmcblk", Kind::Mmc),
+        ("mmc", Kind::Mmc),
+        ("xvd", Kind::Xen),
+        ("vd", Kind::Virtio),
+        ("sd", Kind::Scsi),
+        ("hd", Kind::Ata),
+        ("md", Kind::Md),
+        ("dm-", Kind::Dm),
+    ];
+    let (start, kind) = kinds.iter().find(|(start, _)| name.starts_with(start))?;
+    (name.len() > start.len()).then_some(*kind)
+}
+
+fn logged_disk(name: &str, machine: &Machine) -> Option<Device> {
+    let log = &machine.log;
+    let mut device = Device {
+        name: name.to_owned(),
+        path: Some(format!("/dev/{name}")),
+        kind: kind_of(name)?,
+        log_only: true,
+        ..Device::default()
+    };
+    if let Some(disk) = log.disks.get(name) {
+        device.capacity_bytes = disk.capacity_bytes;
+        device.model.clone_from(&disk.model);
+        if device.kind == Kind::Scsi {
+            let unit = log.scsi_of(disk);
+            if unit.is_some_and(|unit| !unit.is_disk) {
+                return None;
+            }
+            device.model = unit.map(|unit| unit.model.clone());
+            device.scsi = disk.address.as_deref().map(Scsi::at);
+            add_host(&mut device, unit.map(|unit| unit.vendor.as_str()), log);
+        }
+    }
+    if device.kind == Kind::Nvme
+        && let Some(controller) = controller_of(name)
+    {
+        let function = log.units.get(controller).and_then(|unit| unit.function.clone());
+        device.nvme = Some(Nvme { controller: controller.to_owned(), ..Nvme::default() });
+        add_controller(&mut device, function.as_deref(), log);
+        device.controller.address = device.controller.address.take().or(function);
+    }
+    Some(device)
+}
+
+fn add_host(device: &mut Device, vendor: Option<&str>, log: &KernelLog) {
+    let disk = log.disks.get(&device.name);
+    let host = disk.and_then(|disk| log.host_of_disk(disk));
+    let Some(scsi) = device.scsi.as_mut() else { return };
+    scsi.vendor = vendor.map(str::to_owned);
+    let Some(host) = host else { return };
+    scsi.host_driver = Some(host.driver.clone());
+    if host.is_usb() {
+        device.kind = Kind::Usb;
+        device.usb = Some(Usb {
+            location: host.usb.clone().unwrap_or_default(),
+            driver: Some(host.driver.clone()),
+            ..Usb::default()
+        });
+    } else if vendor == Some("ATA") && crate::bus::scsi::is_libata(&host.driver) {
+        device.kind = Kind::Ata;
+    }
+}
+
+/// Names with faults that belong to no device: an address, an adapter, a bridge.
+fn faulty_rest(known: &[&Device], machine: &Machine) -> Vec<Device> {
+    let mut covered = BTreeSet::new();
+    for device in known {
+        covered.extend(device.fault_names(&machine.log));
+    }
+    let log = &machine.log;
+    let rest = log.faults.iter().filter(|(name, faults)| {
+        !covered.contains(*name) && is_faulty(Some(faults)) && !name.starts_with("ata")
+    });
+    let mut found = Vec::new();
+    for (name, _) in rest {
+        let is_pci = crate::log::is_address(name);
+        let is_usb = name.contains('-') && name.starts_with(|c: char| c.is_ascii_digit());
+        let stores = log.units.get(name).is_some_and(|unit| unit.stores);
+        let is_adapter = is_pci || name.starts_with("mpt") || name == "aacraid";
+        let is_address =
+            name.split(':').count() > 1 && name.split(':').all(|part| part.parse::<u64>().is_ok());
+        let is_host = name.strip_prefix("host").is_some_and(|it| it.parse::<u32>().is_ok());
+        // Other devices than disks, and removable media, fail as well.
+        if !(is_adapter || is_address || is_host || is_usb && stores) {
+            continue;
+        }
+        let kind = if is_adapter {
+            Kind::Controller
+        } else if is_usb {
+            Kind::Usb
+        } else {
+            Kind::Scsi
+        };
+        let scsi = (kind == Kind::Scsi).then(|| Scsi::at(name));
+        let usb = is_usb.then(|| Usb { location: name.clone(), ..Usb::default() });
+        let controller =
+            Controller { address: is_pci.then(|| name.clone()), ..Controller::default() };
+        found.push(Device {
+            name: name.clone(),
+            kind,
+            log_only: true,
+            controller,
+            scsi,
+            usb,
+            ..Device::default()
+        });
+    }
+    found
 }
 
 /// RAID controllers of the tree without any disk under them.
@@ -91,6 +289,20 @@ fn hiding_controllers(root: &Root, known: &[&Device]) -> Vec<Device> {
         found.push(device_of(pci::controller(&node), false));
     }
     found
+}
+
+/// Returns whether a disk is on a SCSI host of the driver: `megaraid_sas` is `Avago SAS based
+/// MegaRAID driver` there, so any host of an adapter counts.
+fn has_disks(devices: &[&Device], driver: &str) -> bool {
+    let is_adapter = ["mpt", "mega", "aacraid", "hpsa", "smartpqi", "arcmsr", "3w-", "stex"]
+        .iter()
+        .any(|start| driver.starts_with(start));
+    is_adapter
+        && devices.iter().any(|device| {
+            device.log_only
+                && matches!(device.kind, Kind::Scsi | Kind::Sas)
+                && device.scsi.is_some()
+        })
 }
 
 /// Returns whether a device is attached to the PCI function, or below it.

@@ -85,13 +85,17 @@ fn sata(context: &Context<'_>, log: Option<&ControllerLog>) -> Sata {
     {
         evidence.push(format!("[{id}] is an Intel SATA controller in IDE mode"));
     }
-    let is_listed = log.is_some_and(|log| log.lines.first.iter().any(|line| line.contains("SATA")));
+    let is_listed = log.is_some_and(|log| {
+        log.lines.first.iter().any(|line| line.contains("SATA") && line.contains("[0101]"))
+    });
     if device.kind == Kind::Controller && is_listed {
         evidence.push("its name says SATA".into());
     }
     if evidence.is_empty() {
         let parallel = device.controller.vendor_device.as_deref().is_some_and(is_parallel);
-        return if parallel { Sata::No } else { Sata::Unknown };
+        // Without a drive behind it, a function may be one for remote media (Intel AMT).
+        let empty = device.kind == Kind::Controller;
+        return if parallel || empty { Sata::No } else { Sata::Unknown };
     }
     Sata::Yes(evidence)
 }
@@ -156,6 +160,10 @@ fn raid(context: &Context<'_>, findings: &mut Findings) {
     let remapped = log.filter(|log| !log.remapped_nvme.is_empty());
     let raid = device.controller.mode.as_deref() == Some("raid");
     if !raid && remapped.is_none() {
+        return vmd(device, findings);
+    }
+    if device.controller.driver.as_deref() == Some("vmd") {
+        // Its drives are listed by themselves.
         return;
     }
     let (severity, message) = raid_words(device, remapped.is_some());
@@ -169,6 +177,24 @@ fn raid(context: &Context<'_>, findings: &mut Findings) {
     );
 }
 
+/// A drive behind Intel's volume management device: visible, and in a RAID mode all the same.
+fn vmd(device: &Device, findings: &mut Findings) {
+    let address = device.controller.address.as_deref().unwrap_or_default();
+    // PCI domains of VMD begin at 0x10000 (`drivers/pci/controller/vmd.c`).
+    let domain = address.split(':').next().and_then(|it| u32::from_str_radix(it, 16).ok());
+    if device.kind != Kind::Nvme || domain.is_none_or(|domain| domain < 0x1_0000) {
+        return;
+    }
+    findings
+        .add(FindingId::RaidMode, Severity::Info)
+        .says("the drive is behind Intel VMD, and individually visible")
+        .seen(vec![format!("{address}: a PCI domain of VMD")])
+        .fix(
+            "none needed; a firmware setup without VMD shows the drive directly, but an array of \
+             Intel RST then disappears, and Windows on the same machine may not boot",
+        );
+}
+
 /// Hidden drives are an error; drives that are visible through RAID firmware are a warning.
 fn raid_words(device: &Device, remapped: bool) -> (Severity, &'static str) {
     if remapped {
@@ -176,15 +202,17 @@ fn raid_words(device: &Device, remapped: bool) -> (Severity, &'static str) {
         return (Severity::Error, message);
     }
     if device.kind == Kind::Controller {
-        let message = "a controller in RAID mode hides its drives";
-        return (Severity::Error, message);
+        let message = "a controller in RAID mode shows no disks: it hides its drives, or has none";
+        // With its own driver it is a RAID controller; without, a firmware setting.
+        let driven = device.controller.driver.is_some();
+        return (if driven { Severity::Info } else { Severity::Warn }, message);
     }
-    if device.ata.is_some() {
+    if device.kind == Kind::Ata {
         let message = "the SATA controller is in RAID mode; its drives are individually visible";
         return (Severity::Warn, message);
     }
     let message = "a RAID controller hides the drive's NCQ, caches, errors and real queue depth";
-    (Severity::Error, message)
+    (Severity::Info, message)
 }
 
 fn usb(context: &Context<'_>, findings: &mut Findings) {
@@ -199,29 +227,46 @@ fn usb(context: &Context<'_>, findings: &mut Findings) {
         matches!(forced.module(), "usb-storage" | "usb_storage")
             && usb.vendor_product.as_ref().is_some_and(|id| forced.value.contains(id.as_str()))
     });
-    let fast = usb.speed_mbps.is_none_or(|mbps| mbps >= 5000);
-    let certain = fast || ignored.is_some() || quirk.is_some();
+    let fast = usb.speed_mbps.is_some_and(|mbps| mbps >= 5000);
+    // A log that is read alone says nothing about what the bridge supports.
+    if device.log_only && ignored.is_none() && quirk.is_none() {
+        return;
+    }
     let mut evidence = vec![format!("{}: driver usb-storage", usb.location)];
     evidence.extend(ignored.map(|unit| format!("log: {}", unit.uas_ignored.evidence())));
     evidence.extend(quirk.map(|forced| format!("{}: {}", forced.source, forced.option)));
     evidence.extend(
+        usb.uas.map(|uas| {
+            format!("its descriptors {} UAS", if uas { "offer" } else { "do not offer" })
+        }),
+    );
+    evidence.extend(
         device.queue_depth.map(|d| attribute(context, "device/queue_depth", &d.to_string())),
     );
-    let severity = if certain { Severity::Error } else { Severity::Warn };
+    let off = ignored.is_some() || quirk.is_some();
+    let severity = match usb.uas {
+        // The bridge could queue, and no one decided that it should not.
+        Some(true) if !off => Severity::Error,
+        Some(false) => Severity::Info,
+        // A known defect of the bridge, or a choice.
+        _ if off => Severity::Info,
+        _ if fast => Severity::Warn,
+        _ => Severity::Info,
+    };
     findings
         .add(FindingId::UsbStorage, severity)
         .says("the USB bridge is driven by usb-storage: one command at a time")
         .seen(evidence)
-        .fix(match (ignored, quirk) {
-            (None, None) => {
-                "use a bridge and a port with UAS (USB 3, driver uas), or attach the \
-                 drive by SATA; a bridge without UAS cannot queue"
-            }
-            _ => {
-                "the kernel is configured not to use UAS with this bridge: remove the `:u` entry \
-                 from usb-storage.quirks (command line, /etc/modprobe.d), or override the kernel's \
-                 own list with an entry without flags (VENDOR:PRODUCT:), and watch the log for \
-                 resets; otherwise use another bridge"
-            }
+        .fix(if off {
+            "UAS is off for this bridge, by the kernel's list of faulty ones or by an option, which \
+             is usually the cure of resets and lost writes: leave it, or use another bridge. To try \
+             UAS, remove the `:u` entry, or override the kernel's list with an entry without flags \
+             (`usb-storage.quirks=VENDOR:PRODUCT:`), and watch the log (undo: restore the entry)"
+        } else if usb.uas == Some(true) {
+            "load the module `uas` and plug the bridge in again; if it stays with usb-storage, the \
+             log says why"
+        } else {
+            "none for a stick or a bridge without UAS, which cannot queue; otherwise use a bridge \
+             and a port with UAS (USB 3, driver uas), or attach the drive by SATA"
         });
 }

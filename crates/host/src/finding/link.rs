@@ -1,4 +1,4 @@
-//! The SATA, SAS or USB link: slower than possible, slowed down, or with errors.
+//! The SATA, SAS or USB link: slower than possible, or slowed down.
 
 use drivelab_core::outline::Severity;
 
@@ -12,7 +12,6 @@ use crate::speed::Speed;
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     below_capability(context, findings);
     downshift(context, findings);
-    errors(context, findings);
 }
 
 fn port<'a>(context: &'a Context<'_>) -> Option<&'a AtaPortLog> {
@@ -131,54 +130,4 @@ fn downshift(context: &Context<'_>, findings: &mut Findings) {
                  another port and another drive to find the faulty end. Attaching the drive again \
                  restores the speed until errors return, and so does a reboot",
         );
-}
-
-fn errors(context: &Context<'_>, findings: &mut Findings) {
-    let device = context.device;
-    let log = &context.machine.log;
-    let mut evidence = Vec::new();
-    let mut only_medium = false;
-    if let Some(port) = port(context) {
-        if !port.errors.is_empty() {
-            evidence.push(format!("log: {}", port.errors.evidence()));
-        }
-        if port.medium_errors > 0 {
-            evidence.push(format!("log: {} errors of the medium", port.medium_errors));
-            only_medium = true;
-        }
-    }
-    let kept = device.ata.as_ref().and_then(|ata| ata.errors_kept).filter(|count| *count > 0);
-    evidence.extend(kept.map(|count| format!("ata_device/ering: {count} entries")));
-    let units = [
-        device.usb.as_ref().map(|usb| &usb.location),
-        device.nvme.as_ref().map(|nvme| &nvme.controller),
-    ];
-    for unit in units.into_iter().flatten().filter_map(|name| log.units.get(name)) {
-        if !unit.errors.is_empty() {
-            evidence.push(format!("log: {}", unit.errors.evidence()));
-        }
-    }
-    // Requests to a file, to memory or to another machine do not fail because of a link; and the
-    // kernel reuses such names without a line in its log.
-    let disk = log.disks.get(&device.name).filter(|_| device.is_drive());
-    if let Some(disk) = disk.filter(|disk| !disk.errors.is_empty()) {
-        evidence.push(format!("log: {}", disk.errors.evidence()));
-    }
-    if evidence.is_empty() {
-        return;
-    }
-    let message = if only_medium {
-        "the drive reports errors of its medium: sectors that cannot be read"
-    } else {
-        "there were errors on the link to the drive"
-    };
-    findings.add(FindingId::LinkErrors, Severity::Error).says(message).seen(evidence).fix(
-        if only_medium {
-            "save the data now, check the drive's SMART values, and replace it"
-        } else {
-            "check cable, connectors and power; check the drive's SMART values (interface CRC \
-             errors point to the cable); measure again when the log shows no new errors, because a \
-             retried command counts as a slow one"
-        },
-    );
 }

@@ -10,6 +10,7 @@ mod context;
 mod emulation;
 mod forced;
 mod link;
+mod logged;
 mod pcie;
 mod queue;
 mod tuning;
@@ -20,9 +21,10 @@ use crate::found::Finding;
 
 /// All findings of one device, worst first.
 pub(crate) fn check(context: &Context<'_>) -> Vec<Finding> {
-    let checks: [fn(&Context<'_>, &mut Findings); 9] = [
+    let checks: [fn(&Context<'_>, &mut Findings); 10] = [
         emulation::check,
         link::check,
+        logged::check,
         queue::check,
         pcie::check,
         cache::check,

@@ -7,6 +7,9 @@ use crate::bus::pcie::Pcie;
 use crate::device::Kind;
 use crate::found::FindingId;
 
+/// The rate of eight SATA ports at 6 Gb/s after line coding.
+const SATA_PORTS_GBPS: f64 = 8.0 * 4.8;
+
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     let device = context.device;
     // A virtual link has no width, and that of an onboard USB controller is fixed by its maker.
@@ -14,6 +17,9 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
         return;
     }
     let pcie = &device.pcie;
+    if is_ample(context) {
+        return;
+    }
     let logged = device.controller.address.as_ref();
     let logged = logged.and_then(|address| context.machine.log.controllers.get(address));
     let logged = logged.filter(|log| !log.bandwidth.is_empty());
@@ -51,8 +57,26 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
         );
 }
 
-/// The respects in which it is below its maximum. A slot of an older generation is a property of
-/// the board, and a warning; everything else can be changed.
+/// Returns whether a SATA controller has more bandwidth than its ports: that of an APU has an
+/// internal link, whose width and speed are of no use to it.
+fn is_ample(context: &Context<'_>) -> bool {
+    let device = context.device;
+    let class = device.controller.class().map(|class| class >> 8);
+    if !matches!(class, Some(0x0101 | 0x0106)) && device.kind != Kind::Ata {
+        return false;
+    }
+    let address = device.controller.address.as_deref().unwrap_or_default();
+    let logged = context.machine.log.controllers.get(address);
+    let logged = logged.and_then(|log| log.bandwidth.first.first()).and_then(|line| {
+        let (_, text) = line.split_once(": ")?;
+        text.split_once(" Gb/s")?.0.parse::<f64>().ok()
+    });
+    let read = device.pcie.bandwidth_gbps.map(|speed| f64::from(speed.get()) / 1000.0);
+    read.or(logged).is_some_and(|gbps| gbps >= SATA_PORTS_GBPS)
+}
+
+/// The respects in which it is below its maximum. A slot of an older generation or
+/// with fewer lanes is a property of the board, and a warning; everything else can be changed.
 fn reasons(pcie: &Pcie) -> Option<(Severity, Vec<String>)> {
     let mut reasons = Vec::new();
     let mut severity = Severity::Warn;
@@ -60,7 +84,7 @@ fn reasons(pcie: &Pcie) -> Option<(Severity, Vec<String>)> {
         let slot = pcie.slot_max_width.is_some_and(|slot| slot <= now);
         let why = if slot { " (the slot has no more)" } else { "" };
         reasons.push(format!("{now} of {most} lanes{why}"));
-        severity = Severity::Error;
+        severity = if slot { severity } else { Severity::Error };
     }
     let speed = pcie.speed_gts.zip(pcie.max_speed_gts).filter(|(now, most)| now < most);
     if let Some((now, most)) = speed {

@@ -4,8 +4,15 @@
 
 use std::collections::BTreeMap;
 
+use super::messages::{Class, Source, Verdict, look_up};
 use super::{KernelLog, Lines, entry};
 use crate::speed::Speed;
+
+/// Bits of `SError` that a drive which is plugged in, unplugged or put to sleep sets as well:
+/// `PHYRdyChg`, `CommWake` (Serial ATA 3.0, 14.2.2).
+const SERROR_SETTLING: u32 = 1 << 16 | 1 << 18;
+/// `DevExch`: the drive was exchanged.
+const SERROR_EXCHANGED: u32 = 1 << 26;
 
 /// One ATA port, as the log shows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,12 +27,12 @@ pub struct AtaPortLog {
     pub links: BTreeMap<Option<u32>, AtaLinkLog>,
     /// Drives by number: 0 is `ata1.00`.
     pub devices: BTreeMap<u32, AtaDeviceLog>,
-    /// Exceptions, resets and bus errors.
-    pub errors: Lines,
-    /// Errors of the medium, which are not a fault of the link.
-    pub medium_errors: u64,
     /// Lines about `libata.force`.
     pub forced: Lines,
+    /// The unit of the exception that is being reported, and the kind of its last fault.
+    reporting: Option<(Option<u32>, Option<Class>)>,
+    /// True from the loss of the link on until it is up again.
+    down: bool,
 }
 
 /// One SATA link.
@@ -62,6 +69,8 @@ pub enum NcqLine {
 pub struct AtaDeviceLog {
     /// `ST31000333AS`.
     pub model: Option<String>,
+    /// True if it is a drive for discs or tapes.
+    pub packet: bool,
     /// Its capacity in 512-byte sectors.
     pub sectors: Option<u64>,
     /// True if it has queuing, and its depth.
@@ -98,11 +107,13 @@ impl AtaPortLog {
 impl KernelLog {
     pub(super) fn ata_line(&mut self, message: &str) -> bool {
         let Some((number, unit, rest)) = prefix(message) else { return false };
-        let (speaking, at) = (self.speaking.clone(), self.at_s);
+        let at = self.at_s;
+        let created = rest.starts_with("SATA max") || rest.starts_with("PATA max");
+        let controller = if created { self.controller_of_port(rest) } else { None };
         let Some(port) = entry(&mut self.ports, number) else { return false };
-        if rest.starts_with("SATA max") || rest.starts_with("PATA max") {
+        if created {
             port.line = Some(rest.to_owned());
-            port.controller = speaking;
+            port.controller = controller;
             return true;
         }
         port.multiplier |= rest.starts_with("Port Multiplier");
@@ -110,10 +121,55 @@ impl KernelLog {
             port.forced.add(message);
             return true;
         }
-        port.link_line(unit, rest, message, at)
-            || port.device_line(unit, rest, message)
-            || port.error_line(rest, message, at)
+        if port.link_line(unit, rest, message, at) {
+            self.settle(number, unit);
+            return true;
+        }
+        let port = self.ports.get_mut(&number).expect("it was just found");
+        let known = unit.and_then(|unit| port.devices.get(&unit)?.model.clone());
+        if !port.device_line(unit, rest, message) {
+            return self.ata_fault(number, unit, rest, message);
+        }
+        let now = unit.and_then(|unit| port.devices.get(&unit)?.model.clone());
+        if known.is_some() && known != now {
+            // Another drive was plugged in.
+            self.forget(&name_of(number, unit));
+        }
+        true
     }
+
+    /// A link that is up, or down, is no longer being searched.
+    fn settle(&mut self, number: u32, unit: Option<u32>) {
+        for unit in [None, unit, Some(0), Some(1)] {
+            if let Some(faults) = self.faults.get_mut(&name_of(number, unit)) {
+                faults.by_class.remove(&Class::Unsettled);
+            }
+        }
+    }
+
+    fn ata_fault(&mut self, number: u32, unit: Option<u32>, rest: &str, message: &str) -> bool {
+        let Some(port) = self.ports.get_mut(&number) else { return false };
+        let Some(class) = port.fault(unit, rest) else { return false };
+        self.reporting = Some((number, unit));
+        if let Some(class) = class {
+            self.add_fault(&name_of(number, unit), class, message);
+        }
+        true
+    }
+
+    /// `res 40/00:... Emask 0x4 (timeout)`, the second line of a report that names no drive.
+    pub(super) fn ata_result(&mut self, message: &str) -> bool {
+        if !message.starts_with("res ") {
+            return false;
+        }
+        let Some((number, unit)) = self.reporting else { return false };
+        self.ata_fault(number, unit, message, message)
+    }
+}
+
+/// `ata2.01`, or `ata2` for what concerns the port.
+pub(crate) fn name_of(port: u32, unit: Option<u32>) -> String {
+    unit.map_or_else(|| format!("ata{port}"), |unit| format!("ata{port}.{unit:02}"))
 }
 
 /// Splits `ata2.01: text` into 2, 1 and the text.
@@ -131,8 +187,11 @@ impl AtaPortLog {
         let up = rest.strip_prefix("SATA link up ");
         let slower = rest.strip_prefix("limiting SATA link speed to ");
         if up.is_none() && slower.is_none() {
-            return rest.starts_with("SATA link down");
+            let down = rest.starts_with("SATA link down");
+            self.down |= down;
+            return down;
         }
+        self.down &= up.is_none();
         let Some(link) = entry(&mut self.links, unit) else { return false };
         if let Some(slower) = slower {
             link.downshifts.add_at(message, at);
@@ -158,7 +217,10 @@ impl AtaPortLog {
         }
         let Some(device) = entry(&mut self.devices, unit) else { return false };
         match about {
-            DeviceLine::Model(model) => device.model = Some(model.to_owned()),
+            DeviceLine::Model { model, packet } => {
+                device.model = Some(model.to_owned());
+                device.packet = packet;
+            }
             DeviceLine::Sectors { sectors, ncq } => {
                 device.sectors = Some(sectors);
                 device.ncq_line = ncq.is_some().then(|| message.to_owned());
@@ -171,27 +233,44 @@ impl AtaPortLog {
         true
     }
 
-    fn error_line(&mut self, rest: &str, message: &str, at: Option<u64>) -> bool {
-        // A bad sector is reported on the port, but the link carried the report.
-        if rest.contains("(media error)") || rest.starts_with("error: { UNC") {
-            self.medium_errors += 1;
-            return true;
+    /// Returns the kind of fault that a line reports; `Some(None)` for one that belongs to the
+    /// report of a fault and is none by itself.
+    fn fault(&mut self, unit: Option<u32>, rest: &str) -> Option<Option<Class>> {
+        if let Some(exception) = rest.strip_prefix("exception Emask ") {
+            self.reporting = Some((unit, None));
+            return Some(serror_is_fault(exception).then_some(Class::Link));
         }
-        let begins = ["exception Emask", "SError: {", "COMRESET failed", "link is slow to respond"];
-        let says = ["(ATA bus error)", "(timeout)", "interface fatal error", "failed to IDENTIFY"];
-        let told = begins.iter().any(|text| rest.starts_with(text))
-            || says.iter().any(|text| rest.contains(text))
-            || rest.starts_with("hard resetting link") && !self.errors.is_empty();
-        if told {
-            self.errors.add_at(message, at);
+        if rest.starts_with("failed command: ") {
+            self.reporting = Some((unit, None));
+            return Some(None);
         }
-        told
+        if rest.starts_with("disable") && matches!(rest, "disabled" | "disable device") {
+            return Some((!self.down).then_some(Class::Lost));
+        }
+        let Verdict::Fault(class) = look_up(Source::Ata, rest) else {
+            return rest.starts_with("cmd ").then_some(None);
+        };
+        let repeats = rest.starts_with("error: {")
+            && self
+                .reporting
+                .is_some_and(|(_, last)| last.is_some() && last != Some(Class::Timeout));
+        self.reporting = Some((unit, Some(class)));
+        Some((!repeats).then_some(class))
     }
+}
+
+/// Returns whether `SErr` in `0x10 SAct 0x1 SErr 0x400100 action 0x6 frozen` reports more than a
+/// drive that is plugged in, unplugged or woken.
+fn serror_is_fault(exception: &str) -> bool {
+    let Some((_, text)) = exception.split_once("SErr 0x") else { return false };
+    let digits = text.split(|c: char| !c.is_ascii_hexdigit()).next().unwrap_or("");
+    let error = u32::from_str_radix(digits, 16).unwrap_or(0);
+    error & SERROR_EXCHANGED == 0 && error & !SERROR_SETTLING != 0
 }
 
 /// A line about a drive.
 enum DeviceLine<'t> {
-    Model(&'t str),
+    Model { model: &'t str, packet: bool },
     Sectors { sectors: u64, ncq: Option<NcqLine> },
     Quirks,
     NcqDisabled,
@@ -208,9 +287,10 @@ impl<'t> DeviceLine<'t> {
         }
         // `ATA-8: ST31000333AS, SD15, max UDMA/133`
         if let Some((kind, text)) = rest.split_once(": ")
-            && (kind.starts_with("ATA-") || kind.starts_with("ATAPI"))
+            && (kind.starts_with("ATA-") || matches!(kind, "ATAPI" | "CFA"))
         {
-            return Self::Model(text.split(',').next().unwrap_or(text).trim());
+            let model = text.split(',').next().unwrap_or(text).trim();
+            return Self::Model { model, packet: kind == "ATAPI" };
         }
         // `1953525168 sectors, multi 16: LBA48 NCQ (depth 31/32), AA`
         if let Some((count, text)) = rest.split_once(" sectors, ")
@@ -287,16 +367,62 @@ mod tests {
         assert!(!port("ata1: SATA link up 3.0 Gbps (SStatus 123 SControl 300)", 1).shares_port());
     }
 
+    /// The kinds of fault by name.
+    fn faults(text: &str) -> Vec<(String, Class, u64)> {
+        let log = KernelLog::parse(text);
+        let all = log.faults.iter().flat_map(|(name, faults)| {
+            let classes = faults.by_class.iter();
+            classes.map(move |(class, lines)| (name.clone(), *class, lines.count))
+        });
+        all.collect()
+    }
+
+    fn check_faults(text: &str, expected: &[(&str, Class, u64)]) {
+        let found = faults(text);
+        let found: Vec<_> =
+            found.iter().map(|(n, class, count)| (n.as_str(), *class, *count)).collect();
+        assert_eq!(found, expected, "{text}");
+    }
+
     #[test]
-    fn errors_of_the_medium_are_no_errors_of_the_link() {
-        let medium = port("ata1.00: error: { UNC }", 1);
-        assert_eq!((medium.errors.count, medium.medium_errors), (0, 1));
-        let bus = port(
-            "ata1.00: exception Emask 0x10 SAct 0xf SErr 0x400100 action 0x6 frozen\n\
-             ata1: SError: { UnrecovData Handshk }\nata1: hard resetting link",
-            1,
+    fn faults_of_medium_link_and_time_are_distinguished() {
+        check_faults("ata1.00: error: { UNC }", &[("ata1.00", Class::Medium, 1)]);
+        // One failure, reported on two lines.
+        let medium = "ata1.00: failed command: READ FPDMA QUEUED\n\
+                      ata1.00: cmd 60/08:00 tag 0 res 41/40:00 Emask 0x409 (media error) <F>\n\
+                      ata1.00: error: { UNC }";
+        check_faults(medium, &[("ata1.00", Class::Medium, 1)]);
+        let bus = "ata1.00: exception Emask 0x10 SAct 0xf SErr 0x400100 action 0x6 frozen\n\
+                   ata1: SError: { UnrecovData Handshk }\nata1: hard resetting link";
+        check_faults(bus, &[("ata1.00", Class::Link, 1)]);
+        let timeout = "ata1.00: exception Emask 0x0 SAct 0x1 SErr 0x0 action 0x6 frozen\n\
+                       ata1.00: failed command: READ FPDMA QUEUED\n\
+                       ata1.00: cmd 60/08:00\n         res 40/00:00 Emask 0x4 (timeout)";
+        check_faults(timeout, &[("ata1.00", Class::Timeout, 1)]);
+        check_faults("ata1: hard resetting link", &[]);
+    }
+
+    #[test]
+    fn drives_that_are_plugged_in_or_woken_have_no_fault() {
+        let plugged = "ata2: exception Emask 0x10 SAct 0x0 SErr 0x4040000 action 0xe frozen\n\
+                       ata2: SError: { CommWake DevExch }\nata2: link is slow to respond\n\
+                       ata2: SATA link up 6.0 Gbps (SStatus 133 SControl 300)";
+        check_faults(plugged, &[]);
+        let pulled = "ata2: SATA link down (SStatus 0 SControl 300)\nata2.00: disable device";
+        check_faults(pulled, &[]);
+        check_faults("ata2.00: disable device", &[("ata2.00", Class::Lost, 1)]);
+        let never = "ata2: COMRESET failed (errno=-16)";
+        check_faults(never, &[("ata2", Class::Unsettled, 1)]);
+    }
+
+    #[test]
+    fn another_drive_begins_without_faults() {
+        let first = "ata1.00: ATA-8: OLD, 1, max UDMA/133\nata1.00: error: { UNC }\n";
+        check_faults(first, &[("ata1.00", Class::Medium, 1)]);
+        check_faults(&format!("{first}ata1.00: ATA-8: NEW, 1, max UDMA/133"), &[]);
+        check_faults(
+            &format!("{first}ata1.00: ATA-8: OLD, 1, max UDMA/133"),
+            &[("ata1.00", Class::Medium, 1)],
         );
-        assert_eq!((bus.errors.count, bus.medium_errors), (3, 0));
-        assert!(port("ata1: hard resetting link", 1).errors.is_empty(), "hot-plugging is no error");
     }
 }

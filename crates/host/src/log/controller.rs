@@ -45,7 +45,7 @@ impl KernelLog {
             return false;
         }
         if driver == "pci" {
-            return self.found_function(address, rest, message);
+            return self.found_range(address, rest) || self.found_function(address, rest, message);
         }
         if !DRIVERS.iter().any(|name| driver.starts_with(name)) {
             return false;
@@ -57,6 +57,50 @@ impl KernelLog {
         controller.speak(rest, message);
         self.speaking = Some(address.to_owned());
         true
+    }
+
+    /// Returns the PCI function of a new port: by the address of its registers (`abar
+    /// m2048@0xf7d1b000`, `bmdma 0x30b0`), or else the one whose driver spoke last, if that driver
+    /// makes such ports. Functions are probed at the same time, so their messages are mixed.
+    pub(super) fn controller_of_port(&self, line: &str) -> Option<String> {
+        let memory = line.split_once("abar ").and_then(|(_, text)| text.split_once("@0x"));
+        let bus_master = line.split_once("bmdma 0x");
+        for (_, text) in memory.into_iter().chain(bus_master) {
+            let start = text.split(|c: char| !c.is_ascii_hexdigit()).next().unwrap_or("");
+            let Ok(start) = u64::from_str_radix(start, 16) else { continue };
+            // The second channel has the second half of 16 bytes.
+            if let Some(address) =
+                self.ranges.get(&start).or_else(|| self.ranges.get(&(start & !15)))
+            {
+                return Some(address.clone());
+            }
+        }
+        let is_ahci = |address: &String| {
+            let driver = self.controllers.get(address).and_then(|log| log.driver.as_deref());
+            driver.is_some_and(|driver| driver.contains("ahci"))
+        };
+        let speaking = self.speaking.clone().filter(|address| is_ahci(address) == memory.is_some());
+        speaking.or_else(|| {
+            let mut fitting = self.controllers.keys().filter(|it| memory.is_some() && is_ahci(it));
+            let only = fitting.next()?;
+            fitting.next().is_none().then(|| only.clone())
+        })
+    }
+
+    /// `reg 0x24: [mem 0xf7d1b000-0xf7d1b7ff]`, `BAR 5 [mem 0xf7d1b000-0xf7d1b7ff]`.
+    fn found_range(&mut self, address: &str, rest: &str) -> bool {
+        if !rest.starts_with("reg ") && !rest.starts_with("BAR ") {
+            return false;
+        }
+        let Some((_, range)) = rest.split_once("[mem 0x").or_else(|| rest.split_once("[io  0x"))
+        else {
+            return false;
+        };
+        let start = range.split('-').next().and_then(|start| u64::from_str_radix(start, 16).ok());
+        let Some(start) = start.filter(|_| self.controllers.contains_key(address)) else {
+            return false;
+        };
+        entry(&mut self.ranges, start).map(|owner| address.clone_into(owner)).is_some()
     }
 
     /// `Kernel driver in use: ahci` below the line of `lspci -k` that names the function.
@@ -204,6 +248,23 @@ mod tests {
         );
         assert_eq!(log.ports[&1].controller.as_deref(), Some("0000:00:1f.2"));
         assert!(log.ports[&1].is_sata_as_ide());
+    }
+
+    #[test]
+    fn ports_belong_to_the_function_that_has_their_registers() {
+        let functions = "pci 0000:00:11.0: [1002:4391] type 00 class 0x010601\n\
+                         pci 0000:00:11.0: reg 0x24: [mem 0xfeb4e000-0xfeb4e3ff]\n\
+                         pci 0000:00:14.1: [1002:439c] type 00 class 0x01018a\n\
+                         pci 0000:00:14.1: reg 0x20: [io  0xf100-0xf10f]\n\
+                         ahci 0000:00:11.0: AHCI 0001.0200 32 slots 3 ports 6 Gbps SATA mode\n\
+                         pata_atiixp 0000:00:14.1: PCI->APIC IRQ transform: INT B -> IRQ 17\n";
+        let of = |port: &str| {
+            let log = KernelLog::parse(&format!("{functions}ata4: {port}"));
+            log.ports[&4].controller.clone().unwrap_or_default()
+        };
+        let ahci = "SATA max UDMA/133 abar m1024@0xfeb4e000 port 0xfeb4e280 irq 19";
+        assert_eq!(of(ahci), "0000:00:11.0");
+        assert_eq!(of("PATA max UDMA/100 cmd 0x1f0 ctl 0x3f6 bmdma 0xf108 irq 14"), "0000:00:14.1");
     }
 
     #[test]

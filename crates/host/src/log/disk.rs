@@ -1,55 +1,100 @@
-//! The log's lines about SCSI disks, USB bridges and NVMe controllers.
+//! The log's lines that introduce disks: SCSI, USB, virtio, NVMe and memory cards.
 
-use super::{KernelLog, Lines, entry};
+use std::collections::BTreeMap;
 
-/// One SCSI disk (`sda`), as the log shows it.
+use super::{KernelLog, Lines, entry, is_address};
+
+/// One disk (`sda`, `vda`, `mmcblk0`), as the log shows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DiskLog {
     /// `Write cache: enabled, read cache: enabled, doesn't support DPO or FUA`.
     pub write_cache: Option<String>,
     /// The kernel could not ask the drive, and assumed a write-through cache.
     pub assumed_write_through: Lines,
-    /// Reads or writes that failed.
-    pub errors: Lines,
+    /// Host, channel, target and unit of a SCSI disk: `6:0:0:0`.
+    pub address: Option<String>,
+    /// Its name, if the line that introduces it has one.
+    pub model: Option<String>,
+    /// Its size.
+    pub capacity_bytes: Option<u64>,
+}
+
+/// The device at a SCSI address.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ScsiLog {
+    /// `ATA`, or the name of the maker.
+    pub vendor: String,
+    /// The first 16 characters of the model.
+    pub model: String,
+    /// True for a disk, false for a drive for discs, an enclosure and others.
+    pub is_disk: bool,
+}
+
+/// A SCSI host: a port of an adapter, or a USB bridge.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HostLog {
+    /// `ahci`, `uas`, `usb-storage`, `mpt3sas`.
+    pub driver: String,
+    /// The location of its USB bridge: `2-1`.
+    pub usb: Option<String>,
+}
+
+impl HostLog {
+    /// Returns whether its disks are attached by USB.
+    pub fn is_usb(&self) -> bool {
+        self.usb.is_some() || self.driver == "uas" || self.driver.starts_with("usb-storage")
+    }
 }
 
 /// A named unit on the path to a disk (`2-1`, `nvme0`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UnitLog {
-    /// Resets, time-outs, aborted commands.
-    pub errors: Lines,
     /// The kernel did not use UAS for this bridge.
     pub uas_ignored: Lines,
+    /// The PCI function of an NVMe controller.
+    pub function: Option<String>,
+    /// True if a driver for USB disks found it.
+    pub stores: bool,
 }
 
 impl KernelLog {
-    /// `sd 0:0:0:0: [sda] ...`.
+    /// A line that introduces a disk, its host or its bridge.
     pub(super) fn disk_line(&mut self, message: &str) -> bool {
-        let at = self.at_s;
-        if let Some(name) = failed_disk(message) {
-            let disk = entry(&mut self.disks, name.to_owned());
-            return disk.map(|disk| disk.errors.add_at(message, at)).is_some();
+        let Some((first, rest)) = message.split_once([' ', ':']) else { return false };
+        match first {
+            "sd" => self.scsi_disk(rest),
+            "scsi" => self.scsi_line(rest),
+            "usb" | "nvme" | "usb-storage" | "uas" => self.unit_line(first, rest, message),
+            "virtio_blk" => self.virtio_disk(rest),
+            _ if first.starts_with("scsi") => self.old_host(first, rest),
+            _ if first.starts_with("mmcblk") => self.card(first, rest),
+            _ => false,
         }
-        if !message.starts_with("sd ") {
-            return false;
-        }
-        let Some((_, rest)) = message.split_once('[') else { return false };
+    }
+
+    /// `0:0:0:0: [sda] ...`.
+    fn scsi_disk(&mut self, rest: &str) -> bool {
+        let Some((address, rest)) = rest.split_once(": [") else { return false };
         let Some((name, rest)) = rest.split_once("] ") else { return false };
         if rest.starts_with("Attached SCSI ") {
-            // Names are reused: earlier errors under this name belong to another attachment.
-            if let Some(disk) = self.disks.get_mut(name) {
-                disk.errors = Lines::default();
-            }
-            return true;
+            // Names are reused: earlier faults under this name belong to another attachment.
+            self.forget(name);
+            self.forget(address);
+            let usb = self.host_of(address).and_then(|host| host.usb.clone());
+            usb.map(|location| self.unplugged.remove(&location));
         }
         let assumed = rest.starts_with("Assuming drive cache: write through");
-        if !assumed && !rest.starts_with("Write cache: ") {
+        let cache = rest.starts_with("Write cache: ");
+        let size = size_in(rest);
+        if !assumed && !cache && size.is_none() && !rest.starts_with("Attached SCSI ") {
             return false;
         }
         let Some(disk) = entry(&mut self.disks, name.to_owned()) else { return false };
+        disk.address = Some(address.to_owned());
+        disk.capacity_bytes = size.or(disk.capacity_bytes);
         if assumed {
-            disk.assumed_write_through.add(message);
-        } else {
+            disk.assumed_write_through.add(rest);
+        } else if cache {
             // The drive answered after all, or again: the latest answer counts.
             disk.assumed_write_through = Lines::default();
             disk.write_cache = Some(rest.to_owned());
@@ -57,52 +102,172 @@ impl KernelLog {
         true
     }
 
-    /// `usb 2-1: ...`, `nvme nvme0: ...`.
-    pub(super) fn unit_line(&mut self, message: &str) -> bool {
-        let Some((kind, rest)) = message.split_once(' ') else { return false };
-        let Some((name, rest)) = rest.split_once(": ") else { return false };
-        let at = self.at_s;
-        if kind == "nvme" && rest.starts_with("pci function ") {
-            // A controller that is found again starts without a history.
-            self.units.remove(name);
-            return true;
+    /// `host6: uas`, `6:0:0:0: Direct-Access     ATA      WDC WD10EZEX-00B 1A01 PQ: 0 ANSI: 5`.
+    fn scsi_line(&mut self, rest: &str) -> bool {
+        if let Some((number, text)) = rest.strip_prefix("host").and_then(|it| it.split_once(": ")) {
+            return number.parse().is_ok_and(|number| self.host(number, text));
         }
-        let ignored = kind == "usb" && rest.starts_with("UAS is ignored for this device");
-        let errors: &[&str] = match kind {
-            "usb" => &["reset ", "device descriptor read/"],
-            "nvme" => &["I/O ", "controller is down", "Abort status", "Removing after probe"],
-            _ => &[],
+        let Some((address, text)) = rest.split_once(": ") else { return false };
+        let is_disk = text.starts_with("Direct-Access ") || text.starts_with("Direct-Access-ZBC ");
+        // Eight characters of the maker and 16 of the model follow the kind, which has 18 columns.
+        let (Some(vendor), Some(model)) = (text.get(18..26), text.get(27..43)) else {
+            return false;
         };
-        // A reset at the first enumeration is usual; only one of a running drive names its speed.
-        let error = errors.iter().find(|text| rest.starts_with(**text));
-        let failed = error.is_some_and(|text| match *text {
-            "reset " => rest.contains("speed") || rest.contains("Speed"),
-            "I/O " => rest.contains("timeout"),
-            _ => true,
-        });
-        if !ignored && !failed {
+        if !text.contains("PQ: ") {
             return false;
         }
-        let Some(unit) = entry(&mut self.units, name.to_owned()) else { return false };
+        let Some(unit) = entry(&mut self.scsi, address.to_owned()) else { return false };
+        let (vendor, model) = (vendor.trim().to_owned(), model.trim().to_owned());
+        *unit = ScsiLog { vendor, model, is_disk };
+        true
+    }
+
+    /// `scsi6 : SCSI emulation for USB Mass Storage devices`, of Linux before 3.16.
+    fn old_host(&mut self, first: &str, rest: &str) -> bool {
+        let number = first.strip_prefix("scsi").and_then(|number| number.parse().ok());
+        let Some(text) = rest.trim_start().strip_prefix(": ").or_else(|| rest.strip_prefix(' '))
+        else {
+            return false;
+        };
+        number.is_some_and(|number| self.host(number, text.trim_start_matches(": ")))
+    }
+
+    fn host(&mut self, number: u32, text: &str) -> bool {
+        let mut words = text.split_whitespace();
+        let Some(driver) = words.next() else { return false };
+        let location = words
+            .next()
+            .and_then(|word| word.split(':').next())
+            .filter(|_| driver == "usb-storage");
+        let driver = if text.contains("USB Mass Storage") { "usb-storage" } else { driver };
+        // Messages of error handling name a host as well.
+        let named = text.split(' ').count() <= 2 || driver == "usb-storage" || text.contains("SAS");
+        if !named || driver.contains("_eh_") {
+            return false;
+        }
+        let Some(host) = entry(&mut self.hosts, number) else { return false };
+        *host = HostLog { driver: driver.to_owned(), usb: location.map(str::to_owned) };
+        true
+    }
+
+    fn host_of(&self, address: &str) -> Option<&HostLog> {
+        self.hosts.get(&address.split(':').next()?.parse().ok()?)
+    }
+
+    /// `virtio2: [vda] 41943040 512-byte logical blocks (21.5 GB/20.0 GiB)`.
+    fn virtio_disk(&mut self, rest: &str) -> bool {
+        let Some((_, rest)) = rest.split_once(": [") else { return false };
+        let Some((name, rest)) = rest.split_once("] ") else { return false };
+        let Some(size) = size_in(rest) else { return false };
+        let disk = entry(&mut self.disks, name.to_owned());
+        disk.map(|disk| disk.capacity_bytes = Some(size)).is_some()
+    }
+
+    /// `mmc0:0001 032G34 29.1 GiB`.
+    fn card(&mut self, name: &str, rest: &str) -> bool {
+        let mut words = rest.split_whitespace();
+        let host = words.next().filter(|word| word.starts_with("mmc") && word.contains(':'));
+        let (Some(host), Some(model)) = (host, words.next()) else { return false };
+        // Boot areas and the replay-protected one are no disks.
+        if name.contains("boot") || name.contains("rpmb") || name.contains("gp") {
+            return false;
+        }
+        let Some(disk) = entry(&mut self.disks, name.to_owned()) else { return false };
+        disk.model = Some(model.to_owned());
+        disk.address = Some(host.to_owned());
+        true
+    }
+
+    /// `usb 2-1: ...`, `nvme nvme0: pci function ...`, `usb-storage 2-1:1.0: ...`.
+    fn unit_line(&mut self, kind: &str, rest: &str, message: &str) -> bool {
+        let Some((name, rest)) = rest.split_once(": ") else { return false };
+        if kind == "nvme" {
+            let Some(function) = rest.strip_prefix("pci function ") else { return false };
+            // A controller that is found again starts without a history.
+            self.forget(name);
+            let Some(unit) = entry(&mut self.units, name.to_owned()) else { return false };
+            unit.function = is_address(function.trim()).then(|| function.trim().to_owned());
+            return true;
+        }
+        let location = name.split(':').next().unwrap_or(name);
+        let ignored = rest.starts_with("UAS is ignored for this device")
+            || rest.starts_with("UAS is blacklisted for this device");
+        if !ignored && kind == "usb" {
+            return false;
+        }
+        let Some(unit) = entry(&mut self.units, location.to_owned()) else { return false };
+        unit.stores = true;
         if ignored {
             unit.uas_ignored.add(message);
-        } else {
-            unit.errors.add_at(message, at);
         }
         true
     }
+
+    /// Returns the model and size that the log knows of a SCSI disk.
+    pub(crate) fn scsi_of(&self, disk: &DiskLog) -> Option<&ScsiLog> {
+        self.scsi.get(disk.address.as_deref()?)
+    }
+
+    /// Returns the host of a SCSI disk.
+    pub(crate) fn host_of_disk(&self, disk: &DiskLog) -> Option<&HostLog> {
+        self.host_of(disk.address.as_deref()?)
+    }
+
+    /// Returns the ATA disks of the SCSI layer by port and unit. Both layers number their drives
+    /// in the order in which they are found, so those of one model are paired in that order.
+    pub(crate) fn ata_disks(&self) -> BTreeMap<(u32, u32), String> {
+        let mut found = BTreeMap::new();
+        let mut disks: Vec<(Vec<u64>, &str, &ScsiLog)> = Vec::new();
+        for (name, disk) in &self.disks {
+            let Some(unit) = self.scsi_of(disk).filter(|unit| unit.vendor == "ATA") else {
+                continue;
+            };
+            if self.host_of_disk(disk).is_some_and(HostLog::is_usb) {
+                continue;
+            }
+            let address = disk.address.as_deref().unwrap_or_default();
+            let numbers = address.split(':').filter_map(|part| part.parse().ok()).collect();
+            disks.push((numbers, name, unit));
+        }
+        disks.sort_by(|one, other| one.0.cmp(&other.0));
+        let mut models: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (_, name, unit) in &disks {
+            models.entry(&unit.model).or_default().push(name);
+        }
+        for (model, names) in models {
+            let units: Vec<(u32, u32)> = self.units_of_model(model).collect();
+            if units.len() == names.len() {
+                found.extend(units.into_iter().zip(names.into_iter().map(str::to_owned)));
+            }
+        }
+        found
+    }
+
+    /// The drives on ATA ports whose model begins with the 16 characters that SCSI has of it.
+    fn units_of_model<'l>(&'l self, model: &'l str) -> impl Iterator<Item = (u32, u32)> + 'l {
+        let all = self.ports.iter().flat_map(|(number, port)| {
+            port.devices.iter().map(move |(unit, device)| (*number, *unit, device))
+        });
+        all.filter(move |(_, _, device)| {
+            let own = device.model.as_deref().unwrap_or_default();
+            let own: String = own.chars().take(16).collect();
+            !device.packet && !model.is_empty() && own.trim() == model
+        })
+        .map(|(number, unit, _)| (number, unit))
+    }
 }
 
-/// The disk in `I/O error, dev sda, sector 2048 op 0x0:(READ)`, with the prefixes of old and new
-/// kernels (`blk_update_request:`, `end_request:`).
-fn failed_disk(message: &str) -> Option<&str> {
-    let (_, rest) = message.split_once("I/O error, dev ")?;
-    let name = rest.split([',', ' ']).next()?;
-    (!name.is_empty()).then_some(name)
+/// The size in `1953525168 512-byte logical blocks: (1.00 TB/932 GiB)`.
+fn size_in(text: &str) -> Option<u64> {
+    let (count, rest) = text.split_once(' ')?;
+    let (bytes, _) = rest.split_once("-byte ")?;
+    rest.contains("logical blocks").then_some(())?;
+    count.parse::<u64>().ok()?.checked_mul(bytes.parse().ok()?)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Class;
     use super::*;
 
     #[test]
@@ -119,31 +284,64 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_given_again_starts_without_errors() {
+    fn a_name_that_is_given_again_starts_without_faults() {
         let failed = "[  10.5] I/O error, dev sdb, sector 2048 op 0x0:(READ)\n";
         let attached = "[  11.5] sd 6:0:0:0: [sdb] Attached SCSI disk\n";
-        let count = |text: &str| KernelLog::parse(text).disks["sdb"].errors.count;
+        let count = |text: &str| {
+            let log = KernelLog::parse(text);
+            log.faults.get("sdb").and_then(|faults| faults.of(Class::Io)).map_or(0, |it| it.count)
+        };
         assert_eq!(count(&format!("{attached}{failed}{failed}")), 2);
         assert_eq!(count(&format!("{failed}{attached}")), 0);
         let timeout = "nvme nvme0: I/O 12 QID 3 timeout, aborting\n";
         let found = "nvme nvme0: pci function 0000:03:00.0\n";
-        assert_eq!(KernelLog::parse(&format!("{found}{timeout}")).units["nvme0"].errors.count, 1);
-        assert!(KernelLog::parse(&format!("{timeout}{found}")).units.is_empty());
+        let log = KernelLog::parse(&format!("{found}{timeout}"));
+        assert_eq!(log.faults["nvme0"].of(Class::Timeout).unwrap().count, 1);
+        assert_eq!(log.units["nvme0"].function.as_deref(), Some("0000:03:00.0"));
+        assert!(KernelLog::parse(&format!("{timeout}{found}")).faults.is_empty());
     }
 
     #[test]
-    fn failures_are_counted_for_the_one_that_failed() {
-        let log = KernelLog::parse(
-            "blk_update_request: I/O error, dev sdc, sector 1234 op 0x0:(READ) flags 0x0\n\
-             usb 2-1: reset SuperSpeed USB device number 3 using xhci_hcd\n\
-             nvme nvme0: I/O 12 QID 3 timeout, aborting\n\
-             usb 2-2: UAS is ignored for this device, using usb-storage instead\n\
-             usb 2-3: New USB device found\n",
+    fn requests_to_a_usb_disk_that_was_pulled_are_no_faults() {
+        let log = |text: &str| {
+            let head = "scsi host6: usb-storage 2-1:1.0\nsd 6:0:0:0: [sdb] Attached SCSI disk\n";
+            KernelLog::parse(&format!("{head}{text}"))
+        };
+        let failed = "I/O error, dev sdb, sector 8\n";
+        assert_eq!(log(failed).faults.len(), 1);
+        assert!(
+            log(&format!("usb 2-1: USB disconnect, device number 4\n{failed}")).faults.is_empty()
         );
-        assert_eq!(log.disks["sdc"].errors.count, 1);
-        assert_eq!(log.units["2-1"].errors.count, 1);
-        assert_eq!(log.units["nvme0"].errors.count, 1);
-        assert_eq!(log.units["2-2"].uas_ignored.count, 1);
-        assert!(!log.units.contains_key("2-3"));
+        let other = log(&format!("usb 2-2: USB disconnect, device number 5\n{failed}"));
+        assert_eq!(other.faults.len(), 1);
+    }
+
+    #[test]
+    fn a_reset_after_a_resume_is_usual() {
+        let reset = "[ 5309.0] usb 2-3: reset SuperSpeed USB device number 2 using xhci_hcd\n";
+        assert_eq!(KernelLog::parse(reset).faults.len(), 1);
+        let resumed = format!("[ 5308.3] PM: suspend exit\n{reset}");
+        assert!(KernelLog::parse(&resumed).faults.is_empty());
+    }
+
+    #[test]
+    fn disks_are_introduced_with_their_size_and_model() {
+        let log = KernelLog::parse(
+            "scsi 0:0:0:0: Direct-Access     ATA      WDC WD10EZEX-00B 1A01 PQ: 0 ANSI: 5\n\
+             ata1.00: ATA-8: WDC WD10EZEX-00BN5A0, 01.01A01, max UDMA/133\n\
+             sd 0:0:0:0: [sda] 1953525168 512-byte logical blocks: (1.00 TB/932 GiB)\n\
+             virtio_blk virtio2: [vda] 41943040 512-byte logical blocks (21.5 GB/20.0 GiB)\n\
+             mmcblk0: mmc0:0001 032G34 29.1 GiB\n\
+             mmcblk0boot0: mmc0:0001 032G34 partition 1 4.00 MiB\n\
+             usb-storage 2-2:1.0: USB Mass Storage device detected\n\
+             usb 2-3: UAS is blacklisted for this device, using usb-storage instead\n",
+        );
+        assert_eq!(log.disks["sda"].capacity_bytes, Some(1_000_204_886_016));
+        assert_eq!(log.scsi_of(&log.disks["sda"]).unwrap().model, "WDC WD10EZEX-00B");
+        assert_eq!(log.ata_disks()[&(1, 0)], "sda");
+        assert_eq!(log.disks["vda"].capacity_bytes, Some(21_474_836_480));
+        assert_eq!(log.disks["mmcblk0"].model.as_deref(), Some("032G34"));
+        assert!(!log.disks.contains_key("mmcblk0boot0"));
+        assert!(log.units["2-2"].stores && !log.units["2-3"].uas_ignored.is_empty());
     }
 }

@@ -1,12 +1,17 @@
 //! Strips the prefix from one line of a kernel log, whichever program printed it.
 
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
 /// The message of a line.
 ///
-/// Supports `dmesg` (with or without `[ 1.234567]`, `<6>`, `-T` dates, `-x` facility and level),
-/// records of `/dev/kmsg` (`6,339,5140900,-;...`), and syslog or `journalctl` lines (`... host
-/// kernel: ...`).
+/// Supports `dmesg` (with or without `[ 1.234567]`, `<6>`, the dates of `-T`, `-e`, `-H` and `-d`,
+/// ISO 8601, `-x` facility and level), records of `/dev/kmsg` (`6,339,5140900,-;...`), and syslog
+/// or `journalctl` lines (`... host kernel: ...`).
 pub(super) fn message(line: &str) -> &str {
     let line = line.trim_end();
+    let line = after_iso(line.trim_start()).unwrap_or(line);
     let line = after_kernel(line).unwrap_or(line);
     let line = after_kmsg(line).unwrap_or(line);
     let line = after_facility(line).unwrap_or(line);
@@ -22,12 +27,77 @@ pub(super) fn seconds(line: &str) -> Option<u64> {
         return Some(microseconds / 1_000_000);
     }
     let (_, rest) = line.split_once('[')?;
-    let (whole, fraction) = rest.split_once(']')?.0.trim().split_once('.')?;
-    if digits(fraction) { whole.parse().ok() } else { None }
+    let stamp = rest.split_once(']')?.0.trim();
+    // `9000.123456 <    0.000012>` has the time since the line before, too.
+    let (whole, fraction) = stamp.split(' ').next()?.split_once('.')?;
+    if digits(fraction) && digits(whole) { whole.parse().ok() } else { None }
+}
+
+/// The text after `2026-11-26T15:50:09,123456+00:00 `, unless a host follows (`journalctl`).
+fn after_iso(line: &str) -> Option<&str> {
+    let (stamp, rest) = line.split_once(' ')?;
+    let bytes = stamp.as_bytes();
+    let dated = bytes.len() >= 19 && bytes[4] == b'-' && bytes[7] == b'-' && bytes[10] == b'T';
+    let right = dated && bytes[..4].iter().all(u8::is_ascii_digit) && stamp.contains([',', '.']);
+    (right && !rest.contains(" kernel: ") && !rest.starts_with("kernel: ")).then_some(rest)
+}
+
+/// The line without what surrounds its text: quotation marks of a mail, colours, a byte order mark.
+pub(super) fn cleaned(line: &str) -> Cow<'_, str> {
+    let mut line = line.trim_start_matches('\u{feff}');
+    while let Some(rest) = line.strip_prefix("> ").or_else(|| line.strip_prefix(">>")) {
+        line = rest;
+    }
+    if !line.contains('\x1b') {
+        return Cow::Borrowed(line);
+    }
+    let mut text = String::with_capacity(line.len());
+    let mut parts = line.split('\x1b');
+    text.push_str(parts.next().unwrap_or(""));
+    for part in parts {
+        // `ESC [ 33 m`: parameters, and a letter that ends them.
+        let rest = part
+            .strip_prefix('[')
+            .map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';'));
+        let mut rest = rest.unwrap_or(part).chars();
+        rest.next();
+        text.push_str(rest.as_str());
+    }
+    Cow::Owned(text)
+}
+
+/// A record of `journalctl -o json`: the message, and the time since the boot.
+pub(super) fn record(line: &str) -> Option<(String, Option<u64>)> {
+    if !line.starts_with('{') {
+        return None;
+    }
+    let record: Record = serde_json::from_str(line).ok()?;
+    let mut sources = [&record.transport, &record.identifier].into_iter().flatten();
+    if !sources.all(|source| source == "kernel") {
+        return Some((String::new(), None));
+    }
+    let at = record.monotonic.and_then(|microseconds| microseconds.parse::<u64>().ok());
+    Some((record.message.unwrap_or_default(), at.map(|microseconds| microseconds / 1_000_000)))
+}
+
+/// The fields of the journal that are read.
+#[derive(Debug, Deserialize)]
+struct Record {
+    #[serde(rename = "MESSAGE")]
+    message: Option<String>,
+    #[serde(rename = "_TRANSPORT")]
+    transport: Option<String>,
+    #[serde(rename = "SYSLOG_IDENTIFIER")]
+    identifier: Option<String>,
+    #[serde(rename = "__MONOTONIC_TIMESTAMP")]
+    monotonic: Option<String>,
 }
 
 /// The text after `kernel: `, if the text before it looks like a date and a host.
 fn after_kernel(line: &str) -> Option<&str> {
+    if let Some(after) = line.strip_prefix("kernel: ") {
+        return Some(after);
+    }
     let (before, after) = line.split_once(" kernel: ")?;
     let words = before.split_whitespace().count();
     let dated = before.chars().any(|c| c.is_ascii_digit()) && (1..=6).contains(&words);
@@ -69,11 +139,15 @@ fn after_stamp(mut line: &str) -> &str {
             break;
         };
         let stamp = stamp.trim();
-        let time = stamp.starts_with(|c: char| c.is_ascii_digit())
-            && stamp.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let time = stamp.starts_with(|c: char| c.is_ascii_digit() || c == '+')
+            && stamp.bytes().all(|byte| {
+                byte.is_ascii_digit() || matches!(byte, b'.' | b'+' | b' ' | b'<' | b'>')
+            });
         let date = (2..=3).contains(&stamp.matches(':').count()) && stamp.len() >= 19;
         let thread = stamp.starts_with(['T', 'C']) && digits(&stamp[1..]);
-        if !(time || date || thread) {
+        // `Nov26 15:50`, of `dmesg -e`.
+        let short = stamp.len() == 11 && stamp.as_bytes()[8] == b':' && stamp.as_bytes()[5] == b' ';
+        if !(time || date || short || thread) {
             break;
         }
         line = rest.trim_start();
@@ -98,6 +172,8 @@ mod tests {
         check("6,339,5140900,-;ata1: text", Some(5));
         check("[Mon Sep 13 12:00:00 2009] ata1: text", None);
         check("sd 0:0:0:0: [sda] Write cache: enabled", None);
+        check("[ 9000.123456 <    0.000012>] ata1: text", Some(9000));
+        check("[  +0.000012] ata1: text", None);
         check("[1.] a", None);
         check("", None);
     }
@@ -119,9 +195,31 @@ mod tests {
         check(&format!("Sep 13 12:00:00 tower kernel: {bare}"), bare);
         check(&format!("2009-09-13T12:00:00+0200 tower kernel: {bare}"), bare);
         check(&format!("[    3.1] tower kernel: {bare}"), bare);
+        check(&format!("[  +0.000012] {bare}"), bare);
+        check(&format!("[ 9000.123456 <    0.000012>] {bare}"), bare);
+        check(&format!("[Nov26 15:50] {bare}"), bare);
+        check(&format!("2026-11-26T15:50:09,123456+00:00 {bare}"), bare);
+        check(&format!("2026-11-26T15:50:09+11:00 kernel: {bare}"), bare);
+        check(&format!("[Sun Dec  7 10:12:18 2025] [    T772] {bare}"), bare);
         check("", "");
         check("[", "[");
         check("[sda] Write cache: enabled", "[sda] Write cache: enabled");
         check("a;b", "a;b");
+    }
+
+    #[test]
+    fn colours_quotation_marks_and_records_are_taken_off() {
+        let check = |line, expected| assert_eq!(cleaned(line), expected);
+        check("\x1b[32m[ 9.1] \x1b[0m\x1b[33mata1: text\x1b[0m", "[ 9.1] ata1: text");
+        check("> > [ 9.1] ata1: text", "[ 9.1] ata1: text");
+        check("\u{feff}ata1: text", "ata1: text");
+        check("\x1b", "");
+        check("\x1b[", "");
+        let json =
+            r#"{"MESSAGE":"ata1: text","_TRANSPORT":"kernel","__MONOTONIC_TIMESTAMP":"71234567"}"#;
+        assert_eq!(record(json), Some(("ata1: text".into(), Some(71))));
+        let other = r#"{"MESSAGE":"ata1: text","SYSLOG_IDENTIFIER":"sshd"}"#;
+        assert_eq!(record(other), Some((String::new(), None)));
+        assert_eq!(record("{ not json"), None);
     }
 }

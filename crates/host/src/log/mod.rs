@@ -6,22 +6,30 @@
 mod ata;
 mod controller;
 mod disk;
+mod fault;
 mod line;
+mod messages;
+mod reading;
 mod ring;
 
 pub use ata::{AtaDeviceLog, AtaLinkLog, AtaPortLog, NcqLine};
 pub use controller::ControllerLog;
-pub(crate) use controller::is_address;
-pub use disk::{DiskLog, UnitLog};
+pub use disk::{DiskLog, HostLog, ScsiLog, UnitLog};
+pub use fault::Faults;
+pub use messages::Class;
 pub use ring::ring;
 
-use std::collections::BTreeMap;
+pub(crate) use ata::name_of;
+pub(crate) use controller::is_address;
+pub(crate) use fault::disk_of;
 
-/// Longest line that is read; the kernel's own have at most 1024 bytes (`LOG_LINE_MAX`).
-const LINE_BYTES_MAX: usize = 4096;
+use std::collections::{BTreeMap, BTreeSet};
+
 /// Maximum number of ports, controllers or disks; a text that names more is not the log of one
 /// machine.
 const NAMES_MAX: usize = 4096;
+/// Maximum number of lines kept for a capture: a log of faults only can be of any length.
+const UNDERSTOOD_MAX: usize = 1 << 16;
 /// Number of lines kept verbatim as evidence of one thing.
 const LINES_KEPT: usize = 3;
 
@@ -43,6 +51,14 @@ impl Lines {
         if self.first.len() < LINES_KEPT {
             self.first.push(line.to_owned());
         }
+    }
+
+    /// Adds the lines of another source.
+    pub(crate) fn add_all(&mut self, others: &Self) {
+        let space = LINES_KEPT.saturating_sub(self.first.len());
+        self.first.extend(others.first.iter().take(space).cloned());
+        self.count += others.count;
+        self.last_s = self.last_s.max(others.last_s);
     }
 
     fn add_at(&mut self, line: &str, seconds: Option<u64>) {
@@ -77,34 +93,60 @@ pub struct KernelLog {
     pub ports: BTreeMap<u32, AtaPortLog>,
     /// PCI functions by address: `0000:00:1f.2`.
     pub controllers: BTreeMap<String, ControllerLog>,
-    /// SCSI disks by name: `sda`.
+    /// Disks by name: `sda`, `vda`, `mmcblk0`.
     pub disks: BTreeMap<String, DiskLog>,
-    /// USB devices (`2-1`), NVMe controllers (`nvme0`) and other named units, with their errors.
+    /// SCSI devices by address: `6:0:0:0`.
+    pub scsi: BTreeMap<String, ScsiLog>,
+    /// SCSI hosts by number.
+    pub hosts: BTreeMap<u32, HostLog>,
+    /// USB devices (`2-1`) and NVMe controllers (`nvme0`).
     pub units: BTreeMap<String, UnitLog>,
-    /// Lines that were understood, in order, for a capture.
+    /// Faults by the name that the message uses: of a disk (`sda`), a drive on an ATA port
+    /// (`ata1.02`), a partition, a SCSI address, a controller and others.
+    pub faults: BTreeMap<String, Faults>,
+    /// Lines that were understood, in order, for a capture; the first ones of very many.
     pub understood: Vec<String>,
     /// True if there were any lines.
     pub present: bool,
+    /// Number of lines.
+    pub lines: u64,
+    /// The kernel's release: `6.1.0-18-amd64`.
+    pub release: Option<String>,
     /// Time of the current line, in seconds since the boot.
     at_s: Option<u64>,
-    /// The PCI function of the latest message: the ports that follow belong to it.
+    /// The PCI function of the latest message: the ports that follow may belong to it.
     speaking: Option<String>,
+    /// PCI functions by the first address of a range of their registers.
+    ranges: BTreeMap<u64, String>,
+    /// The ATA port and drive of the latest report of a fault.
+    reporting: Option<(u32, Option<u32>)>,
+    /// The time of the latest resume.
+    resumed_s: Option<u64>,
+    /// Locations of USB devices that were unplugged.
+    unplugged: BTreeSet<String>,
+    /// The SCSI host whose bridge is being reset.
+    resetting: Option<u32>,
 }
 
 impl KernelLog {
-    /// Reads a log in the format of `dmesg`, `/dev/kmsg`, `journalctl -k` or syslog.
+    /// Reads a log in any of the formats of [`KernelLog::read`].
     pub fn parse(text: &str) -> Self {
-        let mut log = Self::default();
-        for line in text.lines() {
-            let mut end = line.len().min(LINE_BYTES_MAX);
-            // Cutting within a character would panic.
-            while !line.is_char_boundary(end) {
-                end -= 1;
-            }
-            log.at_s = line::seconds(&line[..end]);
-            log.line(line::message(&line[..end]), line.starts_with([' ', '\t']));
-        }
-        log
+        Self::read(text.as_bytes()).unwrap_or_default()
+    }
+
+    /// The lines that were understood. The others contain names of hosts, addresses and people.
+    pub fn to_text(&self) -> String {
+        self.understood.join("\n") + "\n"
+    }
+
+    /// Returns whether a line is about a disk, its controller or a fault.
+    pub fn names_disks(&self) -> bool {
+        !(self.ports.is_empty()
+            && self.controllers.is_empty()
+            && self.disks.is_empty()
+            && self.units.is_empty()
+            && self.hosts.is_empty()
+            && self.faults.is_empty())
     }
 
     /// The port `ata<number>`.
@@ -117,16 +159,20 @@ impl KernelLog {
         if message.is_empty() {
             return;
         }
-        if message.starts_with("Linux version ") {
+        self.lines += 1;
+        if let Some(rest) = message.strip_prefix("Linux version ") {
             // A log may contain several boots, of which the last is the present one.
-            *self = Self { at_s: self.at_s, ..Self::default() };
+            let release = rest.split(' ').next().map(str::to_owned);
+            *self = Self { at_s: self.at_s, lines: self.lines, release, ..Self::default() };
         }
         self.present = true;
         let understood = self.ata_line(message)
+            || self.ata_result(message)
+            || self.fault_line(message)
             || self.controller_line(message, indented)
             || self.disk_line(message)
-            || self.unit_line(message);
-        if understood {
+            || message.starts_with("Linux version ");
+        if understood && self.understood.len() < UNDERSTOOD_MAX {
             let before = match self.at_s {
                 Some(seconds) => format!("[{seconds:>5}.000000] "),
                 None if indented => "\t".to_owned(),
@@ -157,6 +203,7 @@ mod tests {
              Linux version 2.6.30\nata1: SATA link up 3.0 Gbps (SStatus 123 SControl 300)\n",
         );
         assert_eq!(log.ports.keys().copied().collect::<Vec<_>>(), [1]);
+        assert_eq!(log.release.as_deref(), Some("2.6.30"));
     }
 
     #[test]

@@ -6,20 +6,23 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
-use crate::root::LOG_BYTES_MAX;
+use super::KernelLog;
+
+/// Size limit of the ring buffer, which is a few megabytes on a large machine.
+const RING_BYTES_MAX: usize = 16 << 20;
 
 /// Longest record: `PRINTKRB_RECORD_MAX` and its prefix (`kernel/printk/internal.h`).
 const RECORD_BYTES_MAX: usize = 16 << 10;
 
-/// The present content of `/dev/kmsg`, one record per line; `None` if it cannot be read (a
+/// The log in `/dev/kmsg` at present; `None` if it cannot be read (a
 /// container, or `kernel.dmesg_restrict`) or is empty.
-pub fn ring(kmsg: &Path) -> Option<String> {
+pub fn ring(kmsg: &Path) -> Option<KernelLog> {
     // Without NONBLOCK a read at the end of the ring waits for the next message.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let mut kmsg: File = rustix::fs::open(kmsg, flags, Mode::empty()).ok()?.into();
     let mut text = Vec::new();
     let mut record = [0; RECORD_BYTES_MAX];
-    while text.len() < LOG_BYTES_MAX {
+    while text.len() < RING_BYTES_MAX {
         match kmsg.read(&mut record) {
             Ok(0) => break,
             Ok(count) => text.extend_from_slice(&record[..count]),
@@ -30,5 +33,6 @@ pub fn ring(kmsg: &Path) -> Option<String> {
             Err(_) => break,
         }
     }
-    (!text.is_empty()).then(|| String::from_utf8_lossy(&text).into_owned())
+    let log = KernelLog::read(text.as_slice()).ok()?;
+    log.present.then_some(log)
 }

@@ -26,6 +26,11 @@ pub fn outline(inspection: &Inspection) -> Vec<Line> {
         lines.extend([Line::new("no disks were found", 0), Line::default()]);
     }
     lines.push(summary(inspection));
+    if let Some(reason) = &inspection.environment.foreign_log {
+        let alone =
+            format!("only the kernel log was read, not /sys and /proc of this machine: {reason}");
+        lines.push(Line::new(alone, 0));
+    }
     if !inspection.environment.kernel_log {
         let missing = "no kernel log was read, so link errors, downshifts and NCQ quirks may be missing: add \
              --dmesg FILE";
@@ -49,8 +54,14 @@ fn summary(inspection: &Inspection) -> Line {
         return Line::default().part(Tone::Good, "no problems found");
     }
     // Devices that the kernel log names were not inspected, so they may be faulty or healthy.
-    let log = if inspection.devices.is_empty() { "" } else { "; the kernel log shows no problem" };
-    Line::new(format!("no disk could be inspected: sys/block is missing{log}"), 0)
+    let log =
+        if inspection.environment.kernel_log { "; the kernel log shows no problem" } else { "" };
+    let disks = if inspection.environment.foreign_log.is_some() {
+        "the disks are known from the kernel log only"
+    } else {
+        "no disk could be inspected: sys/block is missing"
+    };
+    Line::new(format!("{disks}{log}"), 0)
 }
 
 fn problems(inspection: &Inspection) -> Vec<Line> {

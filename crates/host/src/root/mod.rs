@@ -37,8 +37,6 @@ use waiting::{SILENCE, Waiting, silence};
 pub const ATTRIBUTE_BYTES_MAX: usize = 64 << 10;
 /// Maximum size of a table in /proc: 10,000 mounts or disks of 100 bytes.
 pub const TABLE_BYTES_MAX: usize = 1 << 20;
-/// Maximum size of a kernel log; the ring buffer of a large machine is a few megabytes.
-pub const LOG_BYTES_MAX: usize = 16 << 20;
 /// Maximum number of recorded problems; one more line says that there are others.
 const PROBLEMS_MAX: usize = 200;
 /// The beginning of problems that are due to one of these limits.
@@ -93,6 +91,11 @@ impl Root {
             waiting: Arc::default(),
             silent: BTreeSet::new(),
         }
+    }
+
+    /// A tree without anything in it.
+    pub(crate) fn nothing() -> Self {
+        Self::new("/dev/null")
     }
 
     /// A tree that a [`Reader`] watches; `silent` paths are skipped, and reported.
@@ -168,6 +171,45 @@ impl Root {
         let (folder, name) = split(&resolved);
         let open = self.folder(folder);
         self.content(EntryPath { open: open.as_deref(), folder, name }, path, limit)
+    }
+
+    /// The regular file at `path`, for reading in parts; a file of any length.
+    pub fn file(&self, path: &str) -> Option<impl std::io::Read + '_> {
+        let (resolved, ending) = self.follow(path)?;
+        if ending != Ending::File {
+            self.report(path, "cannot be read: not a regular file");
+            return None;
+        }
+        if self.is_silent(&resolved) {
+            return None;
+        }
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = self
+            .ask(&resolved, || rustix::fs::open(self.base.join(&resolved), flags, Mode::empty()));
+        let file = file.ok()?;
+        let kind = rustix::fs::fstat(&file).ok().map(|stat| FileType::from_raw_mode(stat.st_mode));
+        if kind != Some(FileType::RegularFile) {
+            self.report(path, "cannot be read: not a regular file");
+            return None;
+        }
+        Some(Watched { root: self, path: resolved, file: file.into() })
+    }
+
+    /// The bytes of a file, at most `limit`, for one that is not text.
+    pub(crate) fn binary(&self, path: &str, limit: usize) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        std::io::Read::take(self.file(path)?, limit as u64).read_to_end(&mut bytes).ok()?;
+        if let (Some(recording), Some((path, _))) = (&self.recording, self.follow(path)) {
+            recording.borrow_mut().keep(&path, Item::File(bytes.clone()));
+        }
+        Some(bytes)
+    }
+
+    /// Adds the text of a file to the recording, if there is one.
+    pub(crate) fn record(&self, path: &str, text: impl FnOnce() -> String) {
+        if let Some(recording) = &self.recording {
+            recording.borrow_mut().keep(path, Item::File(text().into_bytes()));
+        }
     }
 
     /// The text of the attribute `name` in `folder`, which is resolved and not itself a link.
@@ -249,6 +291,11 @@ impl Root {
             bytes.truncate(limit);
             self.report(path, &format!("{TOO_LARGE} {limit} bytes; the rest was ignored"));
         }
+        // `tar` fills a file of /sys up to the size that it promised with zeros; no attribute and
+        // no table contains one.
+        if let Some(end) = bytes.iter().position(|byte| *byte == 0) {
+            bytes.truncate(end);
+        }
         if let Some(recording) = &self.recording {
             let path = join(entry.folder, entry.name);
             recording.borrow_mut().keep(&path, Item::File(bytes.clone()));
@@ -315,6 +362,19 @@ impl Root {
 
     fn path_of(&self, entry: EntryPath<'_>) -> PathBuf {
         self.base.join(entry.folder).join(entry.name)
+    }
+}
+
+/// A file of which each read is under the watchdog.
+struct Watched<'r> {
+    root: &'r Root,
+    path: String,
+    file: File,
+}
+
+impl std::io::Read for Watched<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        self.root.ask(&self.path, || self.file.read(bytes))
     }
 }
 

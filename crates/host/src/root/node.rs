@@ -73,9 +73,18 @@ impl<'r> Node<'r> {
         self.root.attribute(&self.path, name)
     }
 
+    /// An attribute that is not text.
+    pub(crate) fn bytes(&self, name: &str) -> Option<Vec<u8>> {
+        self.root.binary(&join(&self.path, name), ATTRIBUTE_BYTES_MAX)
+    }
+
     /// An attribute that is a number; anything else is reported.
     pub fn number<T: FromStr>(&self, name: &str) -> Option<T> {
+        // An empty file is a copy of one that the kernel refused to read.
         let text = printable(self.lines(name)?.trim());
+        if text.is_empty() {
+            return None;
+        }
         let number = text.parse().ok();
         if number.is_none() {
             self.misread(name, "a number", &text);
@@ -91,6 +100,9 @@ impl<'r> Node<'r> {
     /// An attribute in hexadecimal, with or without `0x`.
     pub fn hex(&self, name: &str) -> Option<u32> {
         let text = printable(self.lines(name)?.trim());
+        if text.is_empty() {
+            return None;
+        }
         let number = u32::from_str_radix(text.trim_start_matches("0x"), 16).ok();
         if number.is_none() {
             self.misread(name, "a hexadecimal number", &text);
@@ -173,7 +185,13 @@ impl<'r> Node<'r> {
     }
 }
 
-/// Text without control sequences for a terminal: the drive controls its own name.
+/// Text without control sequences for a terminal, nor signs that change the direction of writing:
+/// the drive controls its own name.
 fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' { '?' } else { c }).collect()
+    text.chars().map(|c| if is_hidden(c) { '?' } else { c }).collect()
+}
+
+fn is_hidden(c: char) -> bool {
+    let turns = ['\u{200b}'..='\u{200f}', '\u{202a}'..='\u{202e}', '\u{2066}'..='\u{2069}'];
+    c.is_control() && c != '\n' || turns.iter().any(|range| range.contains(&c))
 }

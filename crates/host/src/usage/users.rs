@@ -5,7 +5,10 @@ use std::io;
 use drivelab_core::usage::{BlockDevice, DeviceNumber, Identity, Mounted, Opener, Process};
 
 use crate::device::{mount_line, unescaped};
-use crate::root::{LOG_BYTES_MAX, Root, TABLE_BYTES_MAX};
+use crate::root::{Root, TABLE_BYTES_MAX};
+
+/// Maximum size of a table of processes.
+const USERS_BYTES_MAX: usize = 16 << 20;
 
 /// The identity of a path. If nothing exists there, as in a capture or in a namespace without that
 /// device file, the kernel's name of a device is enough.
@@ -34,7 +37,7 @@ fn mount_namespace(root: &Root, folder: &str) -> Option<String> {
 
 /// The table of mounts of the process in `folder`, whose paths begin at its root.
 fn mount_table(root: &Root, folder: &str) -> Option<String> {
-    root.text(&format!("{folder}/mountinfo"), LOG_BYTES_MAX)
+    root.text(&format!("{folder}/mountinfo"), USERS_BYTES_MAX)
 }
 
 /// Returns the mounts of this process's namespace.

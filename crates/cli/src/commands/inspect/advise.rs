@@ -1,7 +1,6 @@
 //! `advise`: which traps of published comparisons apply to this machine.
 
 use clap::Args;
-use drivelab_host::Options;
 use drivelab_report::text::{json_text, outline};
 
 use super::scope::{self, Scope};
@@ -31,7 +30,7 @@ pub(crate) struct AdviseArgs {
 
 /// Advises.
 pub(crate) fn run(arguments: &AdviseArgs, ui: Ui) -> Outcome {
-    let options = Options { log: arguments.scope.log()?, ..Options::default() };
+    let options = arguments.scope.options()?;
     let mut reader = arguments.scope.reader()?;
     let found = arguments.scope.inspect(&mut reader, &options)?;
     scope::refuse_nothing(&found, &reader)?;

@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &InspectArgs, ui: Ui) -> Outcome {
         return pages::explain(id, ui);
     }
     let (serials, temperature) = (arguments.serials, arguments.temperature);
-    let options = Options { log: arguments.scope.log()?, serials, temperature };
+    let options = Options { serials, temperature, ..arguments.scope.options()? };
     if let Some(file) = &arguments.capture {
         return capture(arguments, options, file, ui);
     }
@@ -100,7 +100,7 @@ pub(crate) fn run(arguments: &InspectArgs, ui: Ui) -> Outcome {
 #[cfg(feature = "view")]
 pub(crate) fn of_this_machine() -> Result<Vec<drivelab_core::outline::Line>, Refusal> {
     let scope = Scope::default();
-    let options = Options { log: scope.log()?, ..Options::default() };
+    let options = scope.options()?;
     let mut reader = scope.reader()?;
     let found = scope.inspect(&mut reader, &options)?;
     scope::refuse_nothing(&found, &reader)?;

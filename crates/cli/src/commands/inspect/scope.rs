@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use drivelab_host::{InspectError, Inspection, Options, Reader, Wanted};
+use drivelab_host::{InspectError, Inspection, KernelLog, Options, Reader, Wanted};
 
 use drivelab_core::{AtPath as _, Refusal};
 use drivelab_lab::{attached, input, kernel_log};
@@ -26,14 +26,20 @@ pub(super) struct Scope {
 impl Scope {
     /// The log asked for; else this boot's, from the kernel, or where that is closed from the
     /// journal. A captured tree has its own.
-    pub(super) fn log(&self) -> Result<Option<String>, Refusal> {
+    pub(super) fn log(&self) -> Result<Option<KernelLog>, Refusal> {
         if let Some(file) = &self.dmesg {
-            return input::beginning(file, input::LOG).map(Some);
+            return input::kernel_log(file).map(Some);
         }
         if self.root.is_some() {
             return Ok(None);
         }
         Ok(kernel_log::of_this_boot())
+    }
+
+    /// The options of an inspection with the log.
+    pub(super) fn options(&self) -> Result<Options, Refusal> {
+        let log_of_any_machine = self.dmesg.is_some() && self.root.is_none();
+        Ok(Options { log: self.log()?, log_of_any_machine, ..Options::default() })
     }
 
     /// True if it is this machine, not a captured tree.
@@ -69,7 +75,9 @@ impl Scope {
 
 /// Fails where there was nothing to look at.
 pub(super) fn refuse_nothing(found: &Inspection, reader: &Reader) -> Result<(), Refusal> {
-    if found.environment.block_devices || !found.devices.is_empty() {
+    let log_read =
+        found.environment.kernel_log && found.problems.iter().all(|it| it.path != "kernel log");
+    if found.environment.block_devices || !found.devices.is_empty() || log_read {
         return Ok(());
     }
     Err(refused(InspectError::NoTree { base: reader.base().to_owned() }))

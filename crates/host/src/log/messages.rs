@@ -1,0 +1,191 @@
+//! The table of messages that report a fault: `messages.tsv`.
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+const TABLE: &str = include_str!("messages.tsv");
+
+/// Declares the kinds of fault, each with its name in the table.
+macro_rules! classes {
+    ($($(#[$doc:meta])+ $class:ident = $name:literal,)+) => {
+        /// The kinds of fault that a message of the kernel reports.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        pub enum Class { $($(#[$doc])+ $class,)+ }
+
+        impl Class {
+            fn parse(name: &str) -> Option<Self> {
+                match name { $($name => Some(Self::$class),)+ _ => None }
+            }
+        }
+    };
+}
+
+classes! {
+    /// Data could not be read or written, or the drive reports that it is defective.
+    Medium = "medium",
+    /// The transfer between host and device failed.
+    Link = "link",
+    /// A command was not answered in time.
+    Timeout = "timeout",
+    /// The device was reset, and may have been attached again only.
+    Reset = "reset",
+    /// The device rejected or aborted a command.
+    Command = "command",
+    /// The device is gone, dead or offline.
+    Lost = "lost",
+    /// A message of the start of a device, which is a fault only if nothing follows.
+    Unsettled = "unsettled",
+    /// A request failed for a reason that the message does not name.
+    Io = "io",
+    /// A parallel drive transfers data in a slow mode.
+    Mode = "mode",
+    /// The controller failed.
+    Controller = "controller",
+    /// The SAS fabric between adapter and drives reports disturbances.
+    Fabric = "fabric",
+    /// The kernel suspects power saving.
+    Power = "power",
+    /// A member left its array.
+    Member = "member",
+    /// An array has too few members to run.
+    Stopped = "stopped",
+    /// A path to a multipath disk failed.
+    Path = "path",
+    /// A file system or volume found damage, or stopped writing.
+    FileSystem = "filesystem",
+    /// PCI Express repeated a transfer.
+    Corrected = "corrected",
+    /// PCI Express lost a transfer.
+    Uncorrected = "uncorrected",
+}
+
+/// The forms of message, by the way in which they name a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    Ata,
+    Block,
+    Scsi,
+    Nvme,
+    Usb,
+    Mmc,
+    Md,
+    Dm,
+    Fs,
+    Hba,
+    Pci,
+}
+
+impl Source {
+    const NAMES: [(&str, Self); 11] = [
+        ("ata", Self::Ata),
+        ("block", Self::Block),
+        ("scsi", Self::Scsi),
+        ("nvme", Self::Nvme),
+        ("usb", Self::Usb),
+        ("mmc", Self::Mmc),
+        ("md", Self::Md),
+        ("dm", Self::Dm),
+        ("fs", Self::Fs),
+        ("hba", Self::Hba),
+        ("pci", Self::Pci),
+    ];
+}
+
+/// The result of a look-up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It is a fault of this kind.
+    Fault(Class),
+    /// It is a usual message, although it looks like a fault.
+    Usual,
+    /// It is not in the table.
+    Unknown,
+}
+
+struct Row {
+    source: Source,
+    /// `None` is a usual message.
+    class: Option<Class>,
+    /// The parts between the asterisks.
+    parts: Vec<&'static str>,
+}
+
+static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    let lines = TABLE.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.map(|line| row(line).expect("a test reads the table")).collect()
+});
+
+fn row(line: &'static str) -> Option<Row> {
+    let mut fields = line.split('\t');
+    let (source, class) = (fields.next()?, fields.next()?);
+    let [since, until] = [fields.next()?, fields.next()?];
+    if ![since, until].iter().all(|version| *version == "-" || is_version(version)) {
+        return None;
+    }
+    let parts = fields.next()?.split('*').collect();
+    let (_, source) = Source::NAMES.iter().find(|(name, _)| *name == source)?;
+    let class = if class == "none" { None } else { Some(Class::parse(class)?) };
+    fields.next().is_none().then_some(Row { source: *source, class, parts })
+}
+
+fn is_version(text: &str) -> bool {
+    text.split_once('.').is_some_and(|(major, rest)| {
+        major.parse::<u32>().is_ok() && rest.split('.').all(|part| part.parse::<u32>().is_ok())
+    })
+}
+
+/// Looks up the text after the name of a device.
+pub(super) fn look_up(source: Source, text: &str) -> Verdict {
+    let row = ROWS.iter().find(|row| row.source == source && fits(&row.parts, text));
+    match row {
+        Some(Row { class: Some(class), .. }) => Verdict::Fault(*class),
+        Some(_) => Verdict::Usual,
+        None => Verdict::Unknown,
+    }
+}
+
+/// Returns whether the parts follow each other in the text, the first at its beginning.
+fn fits(parts: &[&str], text: &str) -> bool {
+    let Some((first, others)) = parts.split_first() else { return false };
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    for part in others {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_row_of_the_table_is_read_and_reachable() {
+        let lines = TABLE.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let mut count = 0;
+        for line in lines {
+            let row = row(line).unwrap_or_else(|| panic!("not a row: {line}"));
+            // An earlier row that always fits first would hide it.
+            let text = row.parts.join(" 1 ");
+            let expected = row.class.map_or(Verdict::Usual, Verdict::Fault);
+            assert_eq!(look_up(row.source, &text), expected, "{line}");
+            count += 1;
+        }
+        assert!(count > 150, "{count} rows");
+    }
+
+    #[test]
+    fn asterisks_stand_for_any_text() {
+        let check = |pattern: &str, text: &str, expected: bool| {
+            let parts: Vec<&str> = pattern.split('*').collect();
+            assert_eq!(fits(&parts, text), expected, "{pattern}: {text}");
+        };
+        check("I/O * timeout", "I/O 12 QID 3 timeout, aborting", true);
+        check("I/O * timeout", "an I/O 12 timeout", false);
+        check("*(timeout)", "cmd a0 Emask 0x4 (timeout)", true);
+        check("*(timeout)", "cmd a0", false);
+        check("*a*a", "a", false);
+    }
+}

@@ -1,0 +1,257 @@
+//! Reads a log from a file of any length, a line at a time.
+
+use std::io::{BufRead, BufReader, Cursor, Error, ErrorKind, Read};
+
+use super::{KernelLog, line};
+
+/// Longest line that is read; the kernel's own have at most 1024 bytes (`LOG_LINE_MAX`).
+const LINE_BYTES_MAX: usize = 4096;
+/// A log longer than this has no end, such as a device.
+const LOG_BYTES_MAX: u64 = 64 << 30;
+/// The length from which a line may have been broken by a mail program.
+const BROKEN_LENGTH_MIN: usize = 50;
+/// Number of lines into which a message may have been broken.
+const BROKEN_LINES_MAX: usize = 3;
+
+impl KernelLog {
+    /// Reads a log in the format of `dmesg`, `/dev/kmsg`, `journalctl` or syslog: as text in UTF-8
+    /// or UTF-16, as JSON of the journal, plain or compressed with gzip. The memory needed does not
+    /// depend on its length.
+    ///
+    /// Fails where the file cannot be read, is compressed in another way or is not text.
+    pub fn read(file: impl Read) -> std::io::Result<Self> {
+        let mut file = BufReader::with_capacity(64 << 10, file.take(LOG_BYTES_MAX));
+        let start = file.fill_buf()?.to_vec();
+        match start.as_slice() {
+            [0x1f, 0x8b, ..] => {
+                let inner = flate2::bufread::MultiGzDecoder::new(file).take(LOG_BYTES_MAX);
+                Self::text(BufReader::with_capacity(64 << 10, inner))
+            }
+            [0xfd, b'7', b'z', b'X', b'Z', ..] => Err(packed("xz", "xz -dc")),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Err(packed("zstd", "zstd -dc")),
+            [b'B', b'Z', b'h', b'1'..=b'9', ..] => Err(packed("bzip2", "bzip2 -dc")),
+            [0xff, 0xfe, ..] => Self::wide(file, u16::from_le_bytes),
+            [0xfe, 0xff, ..] => Self::wide(file, u16::from_be_bytes),
+            _ => Self::text(file),
+        }
+    }
+
+    fn text(mut file: impl BufRead) -> std::io::Result<Self> {
+        // Log files of a machine that lost its power can end in a block of zeros.
+        if file.fill_buf()?.iter().take(1024).any(|byte| *byte == 0) {
+            let message = "holds binary data, which no kernel log contains";
+            return Err(Error::new(ErrorKind::InvalidData, message));
+        }
+        let mut reading = Reading::default();
+        let mut bytes = Vec::with_capacity(LINE_BYTES_MAX);
+        while next_line(&mut file, &mut bytes)? {
+            reading.line(&String::from_utf8_lossy(&bytes));
+        }
+        Ok(reading.finish())
+    }
+
+    /// Reads UTF-16, as some programs on Windows save it, in pieces.
+    fn wide(mut file: impl BufRead, unit: fn([u8; 2]) -> u16) -> std::io::Result<Self> {
+        let mut reading = Reading::default();
+        let mut bytes = vec![0; 64 << 10];
+        let mut text = String::new();
+        loop {
+            let count = fill(&mut file, &mut bytes)?;
+            let units = bytes[..count].chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+            text.extend(char::decode_utf16(units).map(|it| it.unwrap_or('\u{fffd}')));
+            while let Some((line, rest)) = text.split_once('\n') {
+                reading.line(line);
+                text = rest.to_owned();
+            }
+            if text.len() > LINE_BYTES_MAX || count < bytes.len() {
+                reading.line(&text);
+                text.clear();
+            }
+            if count < bytes.len() {
+                return Ok(reading.finish());
+            }
+        }
+    }
+}
+
+fn packed(format: &str, program: &str) -> Error {
+    let message = format!("is compressed with {format}; unpack it first: `{program} FILE > log`");
+    Error::new(ErrorKind::InvalidData, message)
+}
+
+/// Fills the buffer unless the file ends.
+fn fill(file: &mut impl Read, bytes: &mut [u8]) -> std::io::Result<usize> {
+    let mut count = 0;
+    while count < bytes.len() {
+        match file.read(&mut bytes[count..]) {
+            Ok(0) => break,
+            Ok(more) => count += more,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(count)
+}
+
+/// Reads the next line, up to its limit; the rest of a longer one is skipped.
+fn next_line(file: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<bool> {
+    line.clear();
+    let mut any = false;
+    loop {
+        let buffer = match file.fill_buf() {
+            Ok(buffer) => buffer,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            // A log that was cut while it was compressed is read up to there.
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(any),
+            Err(error) => return Err(error),
+        };
+        if buffer.is_empty() {
+            return Ok(any);
+        }
+        any = true;
+        let end = buffer.iter().position(|byte| *byte == b'\n');
+        let part = &buffer[..end.unwrap_or(buffer.len())];
+        let space = LINE_BYTES_MAX - line.len();
+        line.extend_from_slice(&part[..part.len().min(space)]);
+        let used = end.map_or(buffer.len(), |end| end + 1);
+        file.consume(used);
+        if end.is_some() {
+            return Ok(true);
+        }
+    }
+}
+
+/// A log, and the line that may be continued by the next one.
+#[derive(Default)]
+struct Reading {
+    log: KernelLog,
+    line: String,
+    /// True if the line began with a time or a host.
+    stamped: bool,
+    /// The length of its last part.
+    length: usize,
+    parts: usize,
+}
+
+impl Reading {
+    fn line(&mut self, line: &str) {
+        let line = line::cleaned(line);
+        if let Some((message, at)) = line::record(&line) {
+            self.flush();
+            self.log.at_s = at;
+            for message in message.lines() {
+                self.log.line(message.trim(), false);
+            }
+            return;
+        }
+        let text = line.trim();
+        let stamped = line::message(text).len() < text.len();
+        if !stamped && self.continues(text) {
+            self.line.push(' ');
+            self.line.push_str(text);
+            self.parts += 1;
+        } else {
+            self.flush();
+            self.line.push_str(line.trim_end());
+            self.stamped = stamped;
+            self.parts = 1;
+        }
+        self.length = text.len();
+    }
+
+    /// Returns whether a line without a stamp continues the one before: libata's reports have a
+    /// second line, and mail programs break long ones.
+    fn continues(&self, text: &str) -> bool {
+        let broken = self.length >= BROKEN_LENGTH_MIN && self.parts < BROKEN_LINES_MAX;
+        let second = text.starts_with("res ") && self.line.contains(": cmd ");
+        !text.is_empty()
+            && self.stamped
+            && (second || broken)
+            && self.line.len() + text.len() < LINE_BYTES_MAX
+    }
+
+    fn flush(&mut self) {
+        if !self.line.is_empty() {
+            self.log.at_s = line::seconds(&self.line);
+            self.log.line(line::message(&self.line), self.line.starts_with([' ', '\t']));
+            self.line.clear();
+        }
+    }
+
+    fn finish(mut self) -> KernelLog {
+        self.flush();
+        self.log
+    }
+}
+
+impl From<&str> for KernelLog {
+    fn from(text: &str) -> Self {
+        Self::read(Cursor::new(text)).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::super::Class;
+    use super::*;
+
+    const LINE: &str = "[ 9.1] critical medium error, dev sda, sector 2048";
+
+    /// Number of faults of `sda`.
+    fn count(bytes: &[u8]) -> u64 {
+        let log = KernelLog::read(bytes).unwrap();
+        log.faults.get("sda").and_then(|it| it.of(Class::Medium)).map_or(0, |lines| lines.count)
+    }
+
+    #[test]
+    fn compressed_and_wide_texts_are_read() {
+        let text = format!("{LINE}\n{LINE}\n");
+        assert_eq!(count(text.as_bytes()), 2);
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(text.as_bytes()).unwrap();
+        assert_eq!(count(&gzip.finish().unwrap()), 2);
+        let mut wide = vec![0xff, 0xfe];
+        wide.extend(text.encode_utf16().flat_map(u16::to_le_bytes));
+        assert_eq!(count(&wide), 2);
+        let mut wide = vec![0xfe, 0xff];
+        wide.extend(text.encode_utf16().flat_map(u16::to_be_bytes));
+        assert_eq!(count(&wide), 2);
+    }
+
+    #[test]
+    fn other_files_are_refused_with_the_reason() {
+        let check = |bytes: &[u8], reason: &str| {
+            let error = KernelLog::read(bytes).unwrap_err().to_string();
+            assert!(error.contains(reason), "{error}");
+        };
+        check(b"\xfd7zXZ\0\0", "xz -dc");
+        check(b"\x28\xb5\x2f\xfd\0", "zstd -dc");
+        check(b"BZh91AY", "bzip2 -dc");
+        check(b"\x7fELF\0\0", "binary");
+    }
+
+    #[test]
+    fn the_newest_lines_of_a_long_log_count() {
+        let mut text = "[    1.0] random: text that has nothing to do with disks\n".repeat(400_000);
+        assert!(text.len() > 20 << 20);
+        text.push_str(LINE);
+        assert_eq!(count(text.as_bytes()), 1);
+    }
+
+    #[test]
+    fn lines_that_a_mail_program_broke_are_joined() {
+        let text = "Nov 04 06:18:51 charon kernel: blk_update_request: critical medium\n\
+                    error, dev sda,\nsector 3907667964 op 0x9:(WRITE_ZEROES)\n";
+        assert_eq!(count(text.as_bytes()), 1);
+    }
+
+    #[test]
+    fn a_line_of_any_length_is_cut() {
+        let mut text = "x".repeat(10 << 20);
+        text.push('\n');
+        text.push_str(LINE);
+        assert_eq!(count(text.as_bytes()), 1);
+    }
+}
