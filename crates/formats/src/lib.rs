@@ -20,6 +20,7 @@ pub mod hdtune;
 pub mod hyperfine;
 mod json;
 pub mod kdiskmark;
+pub mod paste;
 pub mod pgbench;
 pub mod phoronix;
 mod quantity;

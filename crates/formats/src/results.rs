@@ -10,6 +10,7 @@ use crate::filesystem::{dbench, elbencho, ior, iozone, mdtest, vdbench};
 use crate::fio::logs::{self, Kind, Unit};
 use crate::fio::{results as fio, text as fio_text, text::terse as fio_terse};
 use crate::shell::{bench_sh, dd, hdparm, ioping, pg_test_fsync, yabs};
+use crate::paste::seems;
 use crate::{
     ab, blogbench, bonnie, crystaldiskmark, diskspd, fsmark, hdtune, hyperfine, kdiskmark, pgbench,
     phoronix, sysbench, tiotest, wrk,
@@ -140,8 +141,8 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     if logs::is_histogram_log(text) {
         return Err(logs::histogram_log());
     }
-    if let Some(reader) = READERS.iter().find(|reader| (reader.is)(text)) {
-        return (reader.parse)(text);
+    if let Some(first) = READERS.iter().position(|reader| (reader.is)(text)) {
+        return several(text, first);
     }
     // An empty or binary file gets its own message.
     let is_empty = lines(text)?.next().is_none();
@@ -150,13 +151,36 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
                     fio-bw`, `fio-iops`, `fio-lat`, `fio-clat` or `fio-slat`";
         return Err(ParseError::new(0, "a log of fio does not say what its values are", hint));
     }
-    let what = if is_empty { "it is empty" } else { "not the output of a known tool" };
+    let what = match seems(text) {
+        _ if is_empty => "it is empty".to_owned(),
+        Some(kind) => format!("not the output of a known tool: it seems to be {kind}"),
+        None => "not the output of a known tool".to_owned(),
+    };
     let hint = "give fio's JSON (`--output-format=json`) or logs, bonnie++'s CSV line or table \
                 (versions 1.03, 1.96, 1.97 or 1.98), or the complete output of ab, blogbench, \
                 CrystalDiskMark, diskspd (`-Rxml`), fs_mark, HD Tune, hyperfine \
                 (`--export-json`), KDiskMark, pgbench, sysbench, tiotest, wrk or the Phoronix \
                 Test Suite (`composite.xml`)";
     Err(ParseError::new(0, what, hint))
+}
+
+/// Reads a text with the first reader that knows it, and what follows in it of other tools.
+fn several(text: &str, first: usize) -> Result<Imported, ParseError> {
+    let mut all = (READERS[first].parse)(text)?;
+    // The signature of bonnie++ is any line of many commas.
+    let others = READERS[first + 1..].iter().filter(|it| it.name != "bonnie++" && (it.is)(text));
+    for reader in others {
+        // What the first reader took for its own may look like another's in part.
+        let Ok(other) = (reader.parse)(text) else { continue };
+        let mut lines = other.runs.iter().map(|run| run.line);
+        if lines.any(|line| all.runs.iter().any(|run| run.line == line)) {
+            continue;
+        }
+        // A line is unknown if no reader knows it.
+        all.unknown.retain(|it| other.unknown.contains(it));
+        all.add(Imported { unknown: Vec::new(), ..other });
+    }
+    Ok(all)
 }
 
 #[cfg(test)]
@@ -200,6 +224,19 @@ mod tests {
         );
         check("block,arm,value\n1,ide,75\n", Err("not the output of a known tool"));
         check("{\"schema\": \"drivelab.run/1\"}", Err("not the output of a known tool"));
+    }
+
+    #[test]
+    fn reports_of_several_tools_in_one_text_are_read() {
+        let tiotest = "| Write        2048 MBs |   30.0 s |  68.267 MB/s |   0.1 %  |   2.5 % |\n";
+        let text = format!(
+            "HD Tune: a Benchmark\nTransfer Rate Average : 137.6 MB/s\nodd\n\
+             Tiotest results for 4 concurrent io threads:\n{tiotest}"
+        );
+        let imported = parse(&text).unwrap();
+        assert_eq!(imported.tool, "tiotest, HD Tune");
+        assert_eq!(imported.runs.iter().map(|run| run.line).collect::<Vec<_>>(), [4, 1]);
+        assert_eq!(imported.unknown, ["line 3: `odd`"]);
     }
 
     #[test]

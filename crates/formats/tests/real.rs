@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Figure, Flaw, Label, Nature, Phase};
-use drivelab_formats::results;
+use drivelab_formats::{paste, results};
 
 #[expect(clippy::disallowed_methods, reason = "a test may ask where its data are")]
 fn folder() -> Option<PathBuf> {
@@ -31,8 +31,12 @@ fn bytes(name: &str) -> Option<Vec<u8>> {
 }
 
 fn read(name: &str) -> Option<Result<Imported, String>> {
-    let text = String::from_utf8_lossy(&bytes(name)?).into_owned();
-    Some(results::parse_file(name, &text).map_err(|error| error.to_string()))
+    let paste = paste::clean(bytes(name)?);
+    let read = results::parse_file(name, &paste.text);
+    Some(read.map_err(|error| error.to_string()).map(|mut imported| {
+        imported.notes.extend(paste.notes);
+        imported
+    }))
 }
 
 /// The figures of each run, as `name value`, and with their labels.
@@ -186,4 +190,45 @@ fn rows_of_crystaldiskmark_5_and_hd_tune_5_are_read() {
     check("cdm5.txt", &rows);
     check("hdt5.txt", &[("transfer_min", 70.2), ("transfer", 137.6), ("burst_rate", 255.1)]);
     check("ind.txt", &[("transfer", 113.4)]);
+}
+
+const CDM: &[(&str, f64)] = &[
+    ("seq_read", 213.32),
+    ("rnd512k_write", 82.13),
+    ("rnd4k_q32_read", 4.863),
+    ("rnd4k_q32_read_iops", 1187.3),
+];
+
+#[test]
+fn texts_are_read_as_people_have_them() {
+    // One document in four forms.
+    let iops = [("iops", 1498.950_105)];
+    check("utf16.json", &iops);
+    check("cdm_utf16le.txt", CDM);
+    check("latin1.txt", &[("tps_x", 10.0), ("tps_x_latency_avg", 1.0)]);
+    check("ansi.txt", &[("tps_x", 1000.0)]);
+    check("cr.txt", &[("tps_x", 10.0), ("tps_x_latency_avg", 1.0)]);
+    check("quoted.json", &iops);
+    check("indented.json", &iops);
+    check("bracket_fio.txt", &iops);
+    check("bracket_sb.txt", &[("fileio_rndrw_reads", 1640.13), ("fileio_rndrw_latency_p95", 0.89)]);
+    for (name, part) in [
+        ("utf16.json", "read as UTF-16"),
+        ("ansi.txt", "2 escape sequences"),
+        ("cr.txt", "1 overwritten part"),
+        ("quoted.json", "quotation marks of a mail"),
+        ("bracket_sb.txt", "1 prompt"),
+    ] {
+        let Some(read) = read(name) else { return };
+        let notes = read.unwrap().notes;
+        assert!(notes.iter().any(|note| note.contains(part)), "{name}: {notes:?}");
+    }
+}
+
+#[test]
+fn a_refusal_names_what_the_text_seems_to_be() {
+    check_refused(
+        "foreign.json",
+        &["JSON with the keys `fio`, `time`, `version`", "give fio's JSON"],
+    );
 }

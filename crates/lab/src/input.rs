@@ -10,6 +10,7 @@ use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use drivelab_core::{AtPath as _, Bytes, Refusal};
+use drivelab_formats::paste::{self, Paste};
 use drivelab_host::KernelLog;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
@@ -60,11 +61,9 @@ pub fn text(path: &Path, kind: Kind) -> Result<String, Refusal> {
     })
 }
 
-/// Reads a file whole; bytes that are no text become a mark that the parsers refuse by line.
-pub fn lossy(path: &Path, kind: Kind) -> Result<String, Refusal> {
-    // Text is not copied: it may have 100 MB.
-    Ok(String::from_utf8(bytes(path, kind)?)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+/// Reads a file whole, as text that people may have copied from anywhere.
+pub fn pasted(path: &Path, kind: Kind) -> Result<Paste, Refusal> {
+    Ok(paste::clean(bytes(path, kind)?))
 }
 
 /// Reads a kernel log of any length.

@@ -16,6 +16,7 @@ use drivelab_archive::{
 use drivelab_core::csv::ParseError;
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Origin, RUN_SCHEMA, RunRecord};
+use drivelab_formats::paste::Paste;
 use drivelab_formats::results;
 use drivelab_study::{KEPT_STUDY_SCHEMA, KeptStudy};
 use serde_json::Value;
@@ -49,7 +50,7 @@ pub fn read(path: &Path, format: Option<&str>) -> Result<Content, Refusal> {
     if path.is_dir() {
         return folder(path).map(|study| Content::Study(Box::new(study), None));
     }
-    let content = text(path)?;
+    let Paste { text: content, notes } = input::pasted(path, input::RESULTS)?;
     let parsed = match format {
         Some(format) => results::parse_as(format, &content),
         None if is_run(&content) => {
@@ -58,7 +59,9 @@ pub fn read(path: &Path, format: Option<&str>) -> Result<Content, Refusal> {
         }
         None => results::parse_file(&name(path, Path::file_name), &content),
     };
-    parsed.map(Content::Results).map_err(|error| wrong(path, &error))
+    let mut results = parsed.map_err(|error| wrong(path, &error))?;
+    results.notes.extend(notes);
+    Ok(Content::Results(results))
 }
 
 /// The same, or kept runs: `label:NAME`, `@WHEN[,key=value...]`, or the beginning of an id. A file
@@ -305,6 +308,7 @@ pub fn stem(what: &Path) -> String {
     match what.to_str() {
         Some(text) if text.starts_with('@') => text.to_owned(),
         Some(text) if text.starts_with(LABEL) => text[LABEL.len()..].to_owned(),
+        Some("-") => "stdin".to_owned(),
         _ => name(what, Path::file_stem),
     }
 }
@@ -363,9 +367,9 @@ pub fn all_imported(path: &Path, found: Vec<Content>) -> Result<Imported, Refusa
     Ok(all.unwrap_or_default())
 }
 
-/// Reads a file as text; bytes that are none become a mark that the parsers refuse by line.
+/// Reads a file as text; binary data becomes a mark that the parsers refuse by line.
 pub fn text(path: &Path) -> Result<String, Refusal> {
-    input::lossy(path, input::RESULTS)
+    input::pasted(path, input::RESULTS).map(|it| it.text)
 }
 
 /// The error for an invalid file, with its line and column.
@@ -384,7 +388,7 @@ pub fn name(path: &Path, part: fn(&Path) -> Option<&std::ffi::OsStr>) -> String 
     part(path).unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// JSON that no other tool writes: its errors are those of a stored run.
+/// JSON with a schema, which no other tool writes: its errors are those of a stored run.
 fn is_run(text: &str) -> bool {
     let text_of_json = text.trim_start();
     let is_list = text_of_json.strip_prefix('[').is_some_and(|items| {
@@ -392,7 +396,8 @@ fn is_run(text: &str) -> bool {
         items.trim_start().starts_with(['{', ']'])
     });
     let is_json = text_of_json.starts_with('{') || is_list;
-    is_json && (text.contains("\"drivelab.") || !results::is_known(text))
+    let has_schema = text.contains("\"schema\"") && !results::is_known(text);
+    is_json && (text.contains("\"drivelab.") || has_schema)
 }
 
 fn folder(path: &Path) -> Result<KeptStudy, Refusal> {

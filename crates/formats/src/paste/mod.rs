@@ -1,0 +1,115 @@
+//! Text as people have it: copied from a terminal, a mail, a page or a console of Windows.
+//!
+//! Applied once, in front of every reader, which then sees plain UTF-8 with the lines that the tool
+//! wrote. The number of lines stays, so that messages name lines of the file. Linear time; a text
+//! that needs no change is not copied.
+
+mod encoding;
+mod line;
+mod seems;
+
+pub(crate) use seems::seems;
+
+use drivelab_core::counted;
+
+use line::Line;
+
+/// A text that is ready for the readers, and what was done to it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Paste {
+    /// The text.
+    pub text: String,
+    /// What was replaced or skipped, in one sentence; empty if nothing was.
+    pub notes: Vec<String>,
+}
+
+/// Numbers of the parts that were replaced or skipped.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Changes {
+    /// The encoding, if it is not UTF-8.
+    encoding: Option<&'static str>,
+    /// Sequences of bytes that are no characters.
+    damaged: u64,
+    controls: u64,
+    escapes: u64,
+    overwritten: u64,
+    quoted: u64,
+    fences: u64,
+    prompts: u64,
+}
+
+/// Makes text of bytes. Binary data stays what it is, so that the readers refuse it.
+pub fn clean(bytes: Vec<u8>) -> Paste {
+    let mut changes = Changes::default();
+    let text = match encoding::decode(bytes, &mut changes) {
+        Ok(text) => text,
+        Err(binary) => return Paste { text: binary, notes: Vec::new() },
+    };
+    let text = clean_lines(text, &mut changes);
+    Paste { text, notes: changes.note().into_iter().collect() }
+}
+
+fn clean_lines(text: String, changes: &mut Changes) -> String {
+    let indent = common_indent(&text);
+    // Files of classic Mac OS end their lines with a carriage return alone.
+    let ends_with_cr = !text.contains('\n') && text.contains('\r');
+    let text = if ends_with_cr { text.replace('\r', "\n") } else { text };
+    let Some(first) =
+        text.split_inclusive('\n').position(|it| Line::new(it, indent).needs_change())
+    else {
+        return text;
+    };
+    let mut cleaned = String::with_capacity(text.len());
+    for (index, whole) in text.split_inclusive('\n').enumerate() {
+        if index < first {
+            cleaned.push_str(whole);
+        } else {
+            Line::new(whole, indent).write(&mut cleaned, changes);
+        }
+    }
+    debug_assert_eq!(cleaned.matches('\n').count(), text.matches('\n').count());
+    cleaned
+}
+
+/// Bytes of blanks that precede every line: an indented block of a page or a mail.
+fn common_indent(text: &str) -> usize {
+    let mut least = usize::MAX;
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let blanks = line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        least = least.min(blanks);
+        if least == 0 {
+            break;
+        }
+    }
+    if least == usize::MAX { 0 } else { least }
+}
+
+impl Changes {
+    /// One sentence; `None` where nothing was changed.
+    fn note(&self) -> Option<String> {
+        let skipped = [
+            (self.controls, "control character", "control characters"),
+            (self.escapes, "escape sequence", "escape sequences"),
+            (self.overwritten, "overwritten part of a line", "overwritten parts of lines"),
+            (self.quoted, "quotation mark of a mail", "quotation marks of a mail"),
+            (self.fences, "fence of a code block", "fences of a code block"),
+            (self.prompts, "prompt", "prompts"),
+        ];
+        let skipped = skipped.into_iter().filter(|(count, ..)| *count > 0);
+        let skipped = skipped
+            .map(|(count, one, more)| format!("{count} {}", if count == 1 { one } else { more }));
+        let skipped: Vec<String> = skipped.collect();
+        let encoding = self.encoding.map(|name| format!("read as {name}"));
+        let damaged = (self.damaged > 0).then(|| {
+            let are = if self.damaged == 1 { "is" } else { "are" };
+            let count = counted(self.damaged, "sequence");
+            format!("replaced {count} of bytes that {are} not UTF-8 by `?`")
+        });
+        let skipped = (!skipped.is_empty()).then(|| format!("skipped {}", skipped.join(", ")));
+        let parts: Vec<String> = [encoding, damaged, skipped].into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| format!("Of the text: {}.", parts.join("; ")))
+    }
+}
+
+#[cfg(test)]
+mod tests;
