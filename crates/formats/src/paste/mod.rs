@@ -35,6 +35,7 @@ struct Changes {
     overwritten: u64,
     quoted: u64,
     fences: u64,
+    comments: u64,
     prompts: u64,
 }
 
@@ -50,6 +51,7 @@ pub fn clean(bytes: Vec<u8>) -> Paste {
 }
 
 fn clean_lines(text: String, changes: &mut Changes) -> String {
+    let text = if is_comment(&text) { uncommented(&text, changes) } else { text };
     let indent = common_indent(&text);
     // Files of classic Mac OS end their lines with a carriage return alone.
     let ends_with_cr = !text.contains('\n') && text.contains('\r');
@@ -69,6 +71,24 @@ fn clean_lines(text: String, changes: &mut Changes) -> String {
     }
     debug_assert_eq!(cleaned.matches('\n').count(), text.matches('\n').count());
     cleaned
+}
+
+/// What begins every line of a result in the comment of a program.
+const COMMENT: &str = "//";
+
+fn is_comment(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
+    lines.peek().is_some() && lines.all(|line| line.starts_with(COMMENT))
+}
+
+fn uncommented(text: &str, changes: &mut Changes) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let inside = line.trim_start_matches([' ', '\t']).strip_prefix(COMMENT);
+        changes.comments += u64::from(inside.is_some());
+        plain.push_str(inside.unwrap_or(line));
+    }
+    plain
 }
 
 /// Bytes of blanks that precede every line: an indented block of a page or a mail.
@@ -93,6 +113,7 @@ impl Changes {
             (self.overwritten, "overwritten part of a line", "overwritten parts of lines"),
             (self.quoted, "quotation mark of a mail", "quotation marks of a mail"),
             (self.fences, "fence of a code block", "fences of a code block"),
+            (self.comments, "mark of a comment", "marks of a comment"),
             (self.prompts, "prompt", "prompts"),
         ];
         let skipped = skipped.into_iter().filter(|(count, ..)| *count > 0);

@@ -75,6 +75,12 @@ fn what_a_mail_or_a_page_adds_is_skipped() {
 }
 
 #[test]
+fn a_result_in_the_comment_of_a_program_is_read() {
+    check(b"// a\n//   b\n\n", "a\n  b\n\n", "Of the text: skipped 2 marks of a comment.");
+    check(b"// a\nb\n", "// a\nb\n", "");
+}
+
+#[test]
 fn commands_lose_their_prompt() {
     let note = "Of the text: skipped 1 prompt.";
     check(b"[root@h ~]# dd if=/dev/zero\n", "dd if=/dev/zero\n", note);

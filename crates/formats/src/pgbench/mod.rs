@@ -31,6 +31,13 @@ const SETTINGS: [&str; 13] = [
     "number of transactions above the",
 ];
 
+/// Lines that begin the part of a summary that differs from run to run.
+const REPEATED: [&str; 3] = [
+    "duration:",
+    "number of transactions per client:",
+    "number of transactions actually processed:",
+];
+
 /// The settings that are work, and their names as options.
 const WORK: [(&str, &str); 8] = [
     ("scaling factor:", "scale"),
@@ -58,11 +65,16 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         if run.skips(text) {
             continue;
         }
+        // Of further runs, a script may keep the end of the summary alone.
+        if run.is_complete() && REPEATED.iter().any(|start| text.starts_with(start)) {
+            let next = run.again(line.number);
+            std::mem::replace(&mut run, next).finish(&mut found);
+        }
         if let Some(kind) = text.strip_prefix(BEGIN) {
             std::mem::take(&mut run).finish(&mut found);
             run = Run::new(line.number, kind.trim());
         } else if let Some(version) = text.strip_prefix("pgbench (") {
-            found.version(version.split([' ', ')']).next().unwrap_or(""));
+            found.version(version.split([' ', ')', ',']).next().unwrap_or(""));
         } else if SETTINGS.iter().any(|start| text.starts_with(start)) {
             run.setting(text);
         } else if let Some(failed) = text.strip_prefix("number of failed transactions:") {
@@ -115,6 +127,16 @@ impl Run {
     fn new(line: usize, kind: &str) -> Self {
         let work = Work::default().with("script", kind);
         Self { line, kind: kind.to_owned(), work, ..Self::default() }
+    }
+
+    /// True if its last line was read.
+    fn is_complete(&self) -> bool {
+        self.rates.without.or(self.rates.with).is_some()
+    }
+
+    /// Another run of the same work.
+    fn again(&self, line: usize) -> Self {
+        Self { line, kind: self.kind.clone(), work: self.work.clone(), ..Self::default() }
     }
 
     /// True for the lines of each script and of each statement (`-r`), below those of all.

@@ -68,6 +68,16 @@ fn summaries_of_every_version_are_read() {
 }
 
 #[test]
+fn further_runs_may_lack_the_beginning_of_their_summary() {
+    let end = &V15[V15.find("duration:").unwrap()..];
+    let text = format!("{V15}=== RUN 1 ===\n{}", end.replace("543.590099", "600.5"));
+    let imported = parse(&text).unwrap();
+    assert_eq!(imported.runs.iter().map(|run| run.line).collect::<Vec<_>>(), [4, 18]);
+    let rates: Vec<f64> = imported.runs.iter().map(|run| run.phases[0].figures[0].value).collect();
+    assert_eq!(rates, [543.590_099, 600.5]);
+}
+
+#[test]
 fn failures_and_unknown_lines_are_kept() {
     let text = V15.replace("transactions: 0 (0.000%)", "transactions: 7 (0.002%)");
     let imported = parse(&format!("{text}SQL script 1: a.sql\n - weight: 1\nodd\n")).unwrap();

@@ -38,12 +38,15 @@ pub fn is_wrk(text: &str) -> bool {
 /// Reads every run of a text.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("wrk");
-    let mut run = Run::default();
+    let (mut run, mut is_paced) = (Run::default(), false);
     for line in lines(text)? {
         let text = line.text.trim();
-        if is_begin(text) {
+        if is_command(text) {
+            // Only wrk2 has a rate.
+            is_paced = text.contains(" -R") || text.contains(" --rate");
+        } else if is_begin(text) {
             std::mem::take(&mut run).finish(&mut found);
-            run.line = line.number;
+            (run.line, run.is_paced) = (line.number, std::mem::take(&mut is_paced));
             of_banner(&mut run.work, text);
         } else if run.skips(text) {
         } else if let Some(failed) = text.strip_prefix("Non-2xx or 3xx responses:") {
@@ -62,6 +65,12 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     }
     run.finish(&mut found);
     found.finish("give the complete output of a call of wrk that finished")
+}
+
+/// True for the command above an output.
+fn is_command(text: &str) -> bool {
+    let command = text.split_whitespace().next().unwrap_or_default();
+    ["wrk", "wrk2", "./wrk", "./wrk2"].contains(&command)
 }
 
 /// One run during reading.
@@ -270,6 +279,9 @@ Transfer/sec:    606.33MB
         let find = |name: &str| figures.iter().find(|figure| figure.name == name).unwrap();
         assert_eq!(find("requests").remarks[0].label, Label::SetRate);
         assert!(!find("requests_latency_avg").is_detail);
+        let command = parse(&format!("wrk -t4 -R1000 http://a\n{RUN}")).unwrap();
+        let rate = command.runs[0].phases[0].figures.iter().find(|it| it.name == "requests");
+        assert_eq!(rate.unwrap().remarks[0].label, Label::SetRate);
         find("requests_latency_p50");
         find("requests_latency_p99.9");
     }

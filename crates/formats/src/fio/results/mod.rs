@@ -35,6 +35,34 @@ pub fn is_fio(text: &str) -> bool {
 /// # Errors
 /// Names the line that is not JSON, or the version or mode of fio that is not supported.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
+    let refused = match documents(text) {
+        Err(error) if error.what.starts_with(NOT_FIO) => error,
+        other => return other,
+    };
+    // fio 2.0 to 2.21 write a comma behind `slat` where other latencies are switched off.
+    let mut imported = documents(&without_trailing_commas(text)).map_err(|_| refused)?;
+    imported
+        .notes
+        .push("Commas before a closing bracket, which fio 2 writes, were skipped.".into());
+    Ok(imported)
+}
+
+/// The text with a blank for each comma that a closing bracket follows.
+fn without_trailing_commas(text: &str) -> String {
+    let mut repaired = String::with_capacity(text.len());
+    let mut parts = text.split(',');
+    repaired.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        // Names with such an end would lose a comma: nothing that is read has one.
+        let is_trailing = part.trim_start().starts_with(['}', ']']);
+        repaired.push(if is_trailing { ' ' } else { ',' });
+        repaired.push_str(part);
+    }
+    debug_assert_eq!(repaired.len(), text.len(), "positions stay");
+    repaired
+}
+
+fn documents(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("fio");
     let mut latest: Option<Call> = None;
     let (mut at, mut line, mut last) = (0, 1, 0);
@@ -106,6 +134,9 @@ fn start(text: &str) -> Option<usize> {
     }
 }
 
+/// The beginning of the refusal of JSON that cannot be read.
+const NOT_FIO: &str = "not a result of fio";
+
 fn broken(line: usize, error: &serde_json::Error) -> ParseError {
     let line = line + error.line().saturating_sub(1);
     let (what, hint) = if error.is_eof() {
@@ -113,7 +144,7 @@ fn broken(line: usize, error: &serde_json::Error) -> ParseError {
     } else {
         let said = error.to_string();
         let said = said.split(" at line ").next().unwrap_or_default();
-        (format!("not a result of fio: {said}"), "give the output of `--output-format=json`")
+        (format!("{NOT_FIO}: {said}"), "give the output of `--output-format=json`")
     };
     ParseError::new(line, what, hint)
 }

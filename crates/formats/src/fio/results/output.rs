@@ -207,7 +207,8 @@ impl Output {
 
     /// True if the file states the options of this job.
     pub(super) fn records_options_of(&self, job: &Job) -> bool {
-        self.global.are_recorded || job.options.are_recorded
+        // A client knows its servers' summary without their options.
+        job.options.are_recorded || self.global.are_recorded && job.jobname != SUMMARY
     }
 
     /// True if `next` is a later report of the same call (`--status-interval`), or a copy.

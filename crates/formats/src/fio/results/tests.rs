@@ -175,6 +175,42 @@ fn version_2_counts_kib_and_microseconds() {
 }
 
 #[test]
+fn commas_that_fio_2_writes_before_a_bracket_are_skipped() {
+    let text = reads(10, 300).replace("\"bw\": 4,", "\"slat\": {\"min\": 6,\n},");
+    assert!(text.contains(",\n}"));
+    let imported = parse(&text).unwrap();
+    check(&imported, "iops", 10.5);
+    assert!(imported.notes[0].starts_with("Commas before a closing bracket"), "{imported:?}");
+}
+
+#[test]
+fn reports_of_a_call_that_runs_are_one_run_and_calls_are_not() {
+    let report = |begin: u64, elapsed: u64, count: u64| {
+        let job = job("a", "", &[("read", &side(10, count))]);
+        let job = job.replace("\"elapsed\": 2", &format!("\"elapsed\": {elapsed}"));
+        let time = format!("\"timestamp\": {}", begin + elapsed);
+        document(&[job]).replace("\"timestamp\": 1", &time)
+    };
+    let check = |reports: &[(u64, u64, u64)], expected: usize| {
+        let text = reports.iter().map(|it| report(it.0, it.1, it.2)).collect::<String>();
+        assert_eq!(parse(&text).unwrap().runs.len(), expected, "{reports:?}");
+    };
+    check(&[(100, 5, 300), (100, 10, 600), (101, 15, 900)], 1);
+    check(&[(100, 5, 300), (100, 5, 300)], 1);
+    check(&[(100, 5, 300), (105, 5, 301)], 2);
+    check(&[(100, 1, 300), (101, 1, 301)], 2);
+    check(&[(100, 5, 300), (100, 10, 200)], 2);
+}
+
+#[test]
+fn the_options_of_old_versions_are_unknown() {
+    let text = reads(10, 300).replace("\"global options\"", "\"other\"");
+    let imported = parse(&text.replace("\"job options\"", "\"more\"")).unwrap();
+    assert!(imported.notes[0].starts_with("This version of fio does not record"), "{imported:?}");
+    assert!(imported.runs[0].work.is_empty());
+}
+
+#[test]
 fn buffered_requests_may_be_answered_from_memory() {
     let check = |options: &str, kind: &str, expected: bool| {
         let text = document(&[job("a", options, &[(kind, &side(10, 300))])]);
