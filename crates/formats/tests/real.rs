@@ -232,3 +232,25 @@ fn a_refusal_names_what_the_text_seems_to_be() {
         &["JSON with the keys `fio`, `time`, `version`", "give fio's JSON"],
     );
 }
+
+#[test]
+fn results_through_a_cache_say_so() {
+    check_label("dspd_cached.xml", "iops", CACHED, true);
+    check("dspd_cached.xml", &[("iops", 1000.0), ("bytes_per_s", 4_096_000.0)]);
+}
+
+#[test]
+fn tests_of_phoronix_are_distinguished_by_target_and_unit() {
+    check("pts_a.xml", &[("fio-2.1.0-type-random-read-direct-yes-iops", 20_000.0)]);
+    check("pts_b.xml", &[("fio-2.1.0-type-random-read-direct-yes-iops", 20_000.0)]);
+    check("pts_c.xml", &[("fio-2.1.0-type-random-read-direct-yes", 79.0)]);
+    let metric = |name: &str| Some(figures(&read(name)?.unwrap())[0].name.clone());
+    let [Some(first), Some(second), Some(third)] =
+        ["pts_long_a.xml", "pts_long_b.xml", "pts_long_c.xml"].map(metric)
+    else {
+        return;
+    };
+    assert_ne!(first, second);
+    assert_eq!(second, third);
+    check_label("pts_long_a.xml", &first, CACHED, true);
+}

@@ -8,7 +8,7 @@ pub mod text;
 
 use drivelab_core::csv::{ParseError, quote};
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Better, Figure, Nature, Phase, Work};
+use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark, Work};
 
 use crate::found::{Found, decimal, detail, figure, put, transfer};
 use crate::xml::{Step, walk};
@@ -125,7 +125,12 @@ impl Span {
         figures.extend(self.details);
         // A time span of almost no time has no rate.
         figures.retain(|figure| figure.value.is_finite());
-        let phase: Phase = transfer("", bytes / self.seconds, figures);
+        let mut phase: Phase = transfer("", bytes / self.seconds, figures);
+        if profile::is_cached(&work) && phase.nature == Nature::Disk {
+            let why = "it ran without `-Sh` or `-Su`: the cache of the system may have answered";
+            phase.nature = Nature::PageCache;
+            phase.remarks.push(Remark::new(Label::Nature(Nature::PageCache), why));
+        }
         found.run_of(self.line, "", work, vec![phase]);
     }
 }
@@ -141,8 +146,6 @@ fn number(line: usize, text: &str) -> Result<f64, ParseError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use drivelab_core::record::Label;
-
     /// Of two threads, with the profile that diskspd repeats before the results.
     const RUN: &str = r#"<Results>
   <System><ComputerName>PC</ComputerName><Tool><Version>2.0.21a</Version></Tool></System>
@@ -197,7 +200,14 @@ mod tests {
             ("lat_p99_9_ms", 9.0),
         ];
         assert_eq!(found, expected);
-        assert_eq!(metrics[0].remarks[0].label, Label::SingleRun);
+        let labels = |text: &str| {
+            let phase = parse(text).unwrap().runs.remove(0).phases.remove(0);
+            phase.remarks.iter().map(|remark| remark.label).collect::<Vec<_>>()
+        };
+        assert_eq!(labels(RUN), [Label::Nature(Nature::PageCache), Label::SingleRun]);
+        let direct = "<BlockSize>4096</BlockSize><DisableOSCache>true</DisableOSCache>";
+        let direct = RUN.replace("<BlockSize>4096</BlockSize>", direct);
+        assert_eq!(labels(&direct), [Label::SingleRun]);
         assert_eq!(imported.runs[0].line, 5);
     }
 

@@ -32,6 +32,13 @@ const CACHES: [&str; 5] =
 /// Time spans that are kept; a profile has one, seldom more.
 const SPANS_MAX: usize = 1000;
 
+/// True if the profile says that the cache of the system was not bypassed; false where there is no
+/// profile.
+pub(super) fn is_cached(work: &Work) -> bool {
+    let caching = work.get("caching");
+    caching.is_some_and(|it| !it.contains("DisableOSCache") && !it.contains("DisableAllCache"))
+}
+
 /// The time spans of a profile, in order.
 #[derive(Debug, Default)]
 pub(super) struct Profile {

@@ -10,8 +10,8 @@ use crate::found::Found;
 use crate::sign::in_a_line;
 
 /// The beginnings of lines that describe the settings.
-const SETTINGS: [&str; 8] =
-    ["* ", "--", "Flexible I/O Tester", "Test:", "Mode:", "Time:", "Date:", "OS:"];
+const SETTINGS: [&str; 9] =
+    ["* ", "--", "Flexible I/O Tester", "Test:", "Mode:", "Time:", "Date:", "OS:", "Target:"];
 /// fio's KiB/s divided by 1000 are labelled MB/s: 1000 of them are 1024 of a million bytes.
 const SLIP: f64 = 1000.0 / 1024.0;
 /// Error of the ratio of a row, as each figure is rounded to two digits.

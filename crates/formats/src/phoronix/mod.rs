@@ -111,7 +111,8 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
                 found.tool(&text[own::CLIENT.len()..]);
             }
             (["System", "TestClientVersion"] | ["Generated", "TestClient"], Step::Close(text)) => {
-                found.version(text.trim_start_matches("Phoronix Test Suite "));
+                let version = text.trim_start_matches("Phoronix Test Suite ");
+                found.version(version.strip_prefix('v').unwrap_or(version));
             }
             _ => {}
         }
@@ -165,7 +166,10 @@ impl Test {
         }
         let profile = self.identifier.rsplit('/').next().unwrap_or("");
         let profile = if profile.is_empty() { &self.title } else { profile };
-        let mut name = slug(&format!("{profile} {}", self.description));
+        // fio's test has two results with one description: the unit distinguishes them, also in
+        // files that hold only one or have the other first.
+        let unit = if profile.starts_with("fio-") && self.scale == "IOPS" { "IOPS" } else { "" };
+        let mut name = slug(&format!("{profile} {} {unit}", self.description));
         if name.is_empty() {
             name = "test".into();
         }

@@ -62,7 +62,7 @@ fn systems_are_arms_and_trials_are_runs() {
     let imported = parse(&file(&[sqlite()])).unwrap();
     assert_eq!(
         (imported.tool.as_str(), imported.tool_version.as_str()),
-        ("Phoronix Test Suite", "v5.8.0")
+        ("Phoronix Test Suite", "5.8.0")
     );
     let found: Vec<_> =
         metrics(&imported).into_iter().map(|(arm, f)| (arm, f.name, f.value)).collect();

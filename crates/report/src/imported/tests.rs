@@ -55,6 +55,28 @@ fn text_of_an_import() {
     Doubt: single-run (rewrite): one run.
     Note: It was corrected.
     Not read: line 3: `hello`.
-    Note: 2 more figures (CPU load, latencies) are in the JSON.
+    Note: 2 more figures (latencies) are in the JSON.
     ");
+}
+
+#[test]
+fn rows_of_several_arms_keep_their_arm_and_values_have_a_prefix() {
+    let run = |arm: &str, value| {
+        let figures = vec![
+            Figure::new("bytes_per_s", value, Better::More),
+            Figure::new("a_very_long_name_of_a_metric.lat_mean_ns", 2.5e6, Better::Less),
+        ];
+        let (name, points, remarks) = (String::new(), Vec::new(), Vec::new());
+        let phase = Phase { name, nature: Nature::Disk, figures, lat_ns: None, points, remarks };
+        ImportedRun { arm: arm.into(), phases: vec![phase], ..ImportedRun::default() }
+    };
+    let unknown = (1..=9).map(|line| format!("line {line}: `odd`")).collect();
+    let runs = vec![run("ahci", 4_096_000.0), run("ide", 3.26e9)];
+    let imported = Imported { tool: "fio".into(), runs, unknown, ..Imported::default() };
+    let shown = text(&imported, Look { width: 40, colour: false });
+    for part in ["ahci", "ide", "4.10  MB/s", "3.26  GB/s", "2.50  ms", "4 more lines, in the JSON"]
+    {
+        assert!(shown.contains(part), "no {part} in\n{shown}");
+    }
+    assert!(!shown.contains("line 6"), "{shown}");
 }

@@ -4,10 +4,13 @@ use drivelab_analysis::figures;
 use drivelab_core::config::Choice as _;
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Label, label_names};
-use drivelab_core::shown_in_line;
+use drivelab_core::{counted, shown_in_line};
 
 use super::rows::{Row, rows};
 use crate::text::{Align, BOLD, DOUBT, Look, Table};
+
+/// Lines that were not read and are listed; the others are counted.
+const UNREAD_MAX: usize = 5;
 
 /// Every result that stands for itself, what is doubted, and what was not read.
 pub fn text(results: &Imported, look: Look) -> String {
@@ -19,11 +22,17 @@ pub fn text(results: &Imported, look: Look) -> String {
     text.push('\n');
     text += &look.each("Doubt:", DOUBT, &doubts(&shown));
     text += &look.each("Note:", BOLD, &results.notes);
-    let unread: Vec<String> = results.unknown.iter().map(|it| format!("{it}.")).collect();
+    let listed = results.unknown.iter().take(UNREAD_MAX);
+    let mut unread: Vec<String> = listed.map(|it| format!("{it}.")).collect();
+    if let more @ 1.. = results.unknown.len() - unread.len() {
+        unread.push(format!("{}, in the JSON.", counted(more, "more line")));
+    }
     text += &look.each("Not read:", BOLD, &unread);
-    let details = all.len() - shown.len();
-    if details > 0 {
-        let more = format!("{details} more figures (CPU load, latencies) are in the JSON.");
+    let details: Vec<&Row> = all.iter().filter(|row| row.figure.is_detail).collect();
+    if !details.is_empty() {
+        let (figures, are) = if details.len() == 1 { ("figure", "is") } else { ("figures", "are") };
+        let kinds = kinds(&details);
+        let more = format!("{} more {figures}{kinds} {are} in the JSON.", details.len());
         text += &look.each("Note:", BOLD, &[more]);
     }
     text
@@ -32,9 +41,11 @@ pub fn text(results: &Imported, look: Look) -> String {
 fn table(rows: &[&Row]) -> Table {
     let is_spread = rows.iter().any(|row| row.spread.is_some());
     let has_arms = rows.iter().any(|row| !row.arm.is_empty());
+    let has_several = rows.iter().any(|row| row.arm != rows[0].arm);
     let mut columns = Vec::new();
     if has_arms {
-        columns.push(("arm", Align::Left, 2));
+        // Rows of several arms cannot be distinguished without it.
+        columns.push(("arm", Align::Left, if has_several { 0 } else { 2 }));
     }
     columns.extend([("metric", Align::Left, 0), ("value", Align::Right, 0), ("", Align::Left, 0)]);
     if is_spread {
@@ -47,10 +58,10 @@ fn table(rows: &[&Row]) -> Table {
         if has_arms {
             cells.push(row.arm.clone());
         }
-        let value =
-            if row.n == 1 { figures::plain(row.value) } else { figures::significant(row.value) };
-        cells.extend([row.figure.name.clone(), value, row.figure.unit().to_owned()]);
+        let (value, unit) = measured(row);
+        cells.extend([row.figure.name.clone(), value, unit]);
         if is_spread {
+            // In the unit of the value, which has no prefix where there are several.
             let spread = row.spread.map(figures::significant).unwrap_or_default();
             cells.extend([row.n.to_string(), spread]);
         }
@@ -58,6 +69,39 @@ fn table(rows: &[&Row]) -> Table {
         table.row(cells);
     }
     table
+}
+
+/// The value with the prefix that suits it, and its unit.
+fn measured(row: &Row) -> (String, String) {
+    let unit = row.figure.unit();
+    let scaled = match unit {
+        "ns" if row.n == 1 => figures::span_ns(row.value),
+        "B/s" if row.n == 1 => figures::bytes_per_s(row.value),
+        _ => {
+            let value = if row.n == 1 {
+                figures::plain(row.value)
+            } else {
+                figures::significant(row.value)
+            };
+            return (value, unit.to_owned());
+        }
+    };
+    let (value, unit) = scaled.split_once(' ').unwrap_or((&scaled, unit));
+    (value.to_owned(), unit.to_owned())
+}
+
+/// What details are, by their units: `CPU load, latencies`.
+fn kinds(details: &[&Row]) -> String {
+    let kinds = [
+        ("CPU load", &["%"][..]),
+        ("latencies", &["ns", "us", "ms", "s"]),
+        ("rates", &["1/s", "B/s", "KiB/s", "MiB/s", "MB/s"]),
+    ];
+    let of_units = kinds
+        .iter()
+        .filter(|(_, units)| details.iter().any(|row| units.contains(&row.figure.unit())));
+    let named: Vec<&str> = of_units.map(|(kind, _)| *kind).collect();
+    if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) }
 }
 
 /// Why each label stands, with the metrics that share the reason.
