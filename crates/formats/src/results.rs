@@ -9,8 +9,8 @@ use crate::diskspd::text as diskspd_text;
 use crate::filesystem::{dbench, elbencho, ior, iozone, mdtest, vdbench};
 use crate::fio::logs::{self, Kind, Unit};
 use crate::fio::{results as fio, text as fio_text, text::terse as fio_terse};
-use crate::shell::{bench_sh, dd, hdparm, ioping, pg_test_fsync, yabs};
 use crate::paste::seems;
+use crate::shell::{bench_sh, dd, hdparm, ioping, pg_test_fsync, yabs};
 use crate::{
     ab, blogbench, bonnie, crystaldiskmark, diskspd, fsmark, hdtune, hyperfine, kdiskmark, pgbench,
     phoronix, sysbench, tiotest, wrk,

@@ -226,11 +226,12 @@ fn texts_are_read_as_people_have_them() {
 }
 
 #[test]
-fn a_refusal_names_what_the_text_seems_to_be() {
-    check_refused(
-        "foreign.json",
-        &["JSON with the keys `fio`, `time`, `version`", "give fio's JSON"],
-    );
+fn foreign_json_and_a_prompt_are_no_stored_runs() {
+    check("foreign.json", &[("4k.read_iops", 25.0)]);
+    let Some(read) = read("bracket.txt") else { return };
+    let imported = read.unwrap();
+    assert_eq!(imported.tool, "dd");
+    assert!(imported.notes.iter().any(|note| note.contains("1 prompt")), "{:?}", imported.notes);
 }
 
 #[test]
