@@ -23,8 +23,8 @@ use drivelab_lab::{interrupt, target};
 
 /// Replay a recorded trace against a modelled drive, in virtual time.
 ///
-/// Formats: `DiskSim` validation traces, blkparse text, fio iologs (versions 2 and 3) and SPC. The
-/// trace is streamed, so memory does not limit its length, except with --score, which keeps three
+/// Formats: `DiskSim` validation traces, blkparse text, fio iologs (versions 2 and 3), SPC, and the
+/// block traces of MSR Cambridge and of SYSTOR '17. The trace is streamed, so memory does not limit its length, except with --score, which keeps three
 /// numbers per request. A drive replays the requests of one device: --device chooses it. Of
 /// blkparse, requests are replayed as they were queued (Q); with --score as they were issued to the
 /// drive (D), and scored against the times until their completion (C). If the drive does not keep
@@ -58,11 +58,12 @@ pub(crate) struct ReplayArgs {
     /// When requests are issued [default: closed for traces with think times, otherwise open].
     #[arg(long = "loop", value_enum)]
     how: Option<How>,
-    /// The format, if the first line does not show it: disksim, blkparse, fio, spc.
+    /// The format, if the first line does not show it: disksim, blkparse, fio, spc,
+    /// msr, systor.
     #[arg(long)]
     format: Option<Format>,
-    /// The device whose requests are replayed: `8,0` of blkparse, a file of a fio log, a unit (ASU)
-    /// of SPC.
+    /// The device whose requests are replayed: `8,0` of blkparse, a file of a fio log, a unit of SPC
+    /// (ASU) or SYSTOR (LUN), `host.disk` of MSR Cambridge.
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
     /// The events of blkparse that are replayed: queued or issued [default: issued with --score,
@@ -407,8 +408,8 @@ impl Trace {
 /// Why a line is not understood.
 fn unreadable(path: &Path, parser: &Parser, error: &TraceError) -> Refusal {
     let hint = match parser.format() {
-        None => "check the file name, or name the format: `--format disksim`, `blkparse`, `fio` \
-                 or `spc`"
+        None => "check the file name, or name the format: `--format disksim`, `blkparse`, `fio`, \
+                 `spc`, `msr` or `systor`"
             .to_owned(),
         Some(format) => {
             format!("correct the line; if the format is not `{format}`, give it with `--format`")

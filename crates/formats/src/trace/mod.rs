@@ -6,7 +6,9 @@ mod disksim;
 mod fields;
 mod iolog;
 mod issued;
+mod msr;
 mod spc;
+mod systor;
 
 use std::collections::VecDeque;
 
@@ -27,6 +29,10 @@ pub enum Format {
     Iolog,
     /// `ASU,LBA,bytes,opcode,seconds`, as specified by the Storage Performance Council.
     Spc,
+    /// `time,host,disk,Read|Write,offset,bytes,response`, traces of Microsoft Research Cambridge.
+    Msr,
+    /// `Timestamp,Response,IOType,LUN,Offset,Size`, traces of SYSTOR '17.
+    Systor,
 }
 
 impl Choice for Format {
@@ -36,6 +42,8 @@ impl Choice for Format {
         ("blkparse", Self::Blkparse),
         ("fio", Self::Iolog),
         ("spc", Self::Spc),
+        ("msr", Self::Msr),
+        ("systor", Self::Systor),
     ];
 }
 choice_as_text!(Format);
@@ -55,7 +63,8 @@ pub struct TraceError {
 pub struct Selection {
     /// The format, if it is not to be detected from the first line.
     pub format: Option<Format>,
-    /// The device of the requests: `major,minor` of blkparse, a file of a fio log, a unit of SPC.
+    /// The device of the requests: `major,minor` of blkparse, a file of a fio log, a unit of SPC
+    /// or SYSTOR, `host.disk` of MSR Cambridge.
     /// Without one, a trace of several devices is refused.
     pub device: Option<String>,
     /// The events of blkparse.
@@ -207,6 +216,8 @@ impl Parser {
             Format::Blkparse => self.blkparse.read(text, self.line, device)?,
             Format::Iolog => self.iolog.read(text, device)?,
             Format::Spc => spc::read(text, device)?,
+            Format::Msr => msr::read(text, device)?,
+            Format::Systor => systor::read(text, device)?,
         };
         match parsed {
             Some(parsed) => self.entries(&parsed),
@@ -278,11 +289,14 @@ fn guess(first: &str) -> Result<Format, String> {
         ("R" | "W", Some(_)) => Ok(Format::DiskSim),
         (device, Some(_)) if is_device(device) => Ok(Format::Blkparse),
         // SPC has no signature, so it is tried last.
+        _ if msr::is(first) => Ok(Format::Msr),
+        _ if systor::is(first) => Ok(Format::Systor),
         _ if first.split(',').count() >= 5 => Ok(Format::Spc),
         _ => {
             Err("unknown trace format; known: DiskSim (`R Hit 12 8 900 100`), blkparse text (`8,0 \
                   1 1 0.0 99 Q R 12 + 8 [dd]`), a fio iolog (`fio version 3 iolog`), SPC \
-                  (`0,12,4096,R,0.5`)"
+                  (`0,12,4096,R,0.5`), MSR Cambridge (`128166372003061629,hm,1,Read,4096,512,9`), \
+                  SYSTOR '17 (`1455600000.03,0.0002,R,1,8192,4096`)"
                 .into())
         }
     }

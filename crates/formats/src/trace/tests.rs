@@ -259,3 +259,37 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn traces_of_msr_cambridge_are_read() {
+    let text = "128166372003061629,hm,1,Read,383496192,32768,113736\n\
+                128166372016382155,hm,1,Write,2822144,4096,23736";
+    let expected = [(Op::Read, 749_016, 64, Some(0)), (Op::Write, 5512, 8, Some(1_332_052_600))];
+    assert_eq!(requests(text), expected);
+    let mut parser = Parser::new(None);
+    let entry = parser.line(text.lines().next().unwrap()).unwrap().next().unwrap();
+    assert_eq!(entry.measured, Some(Span::from_ns(11_373_600)));
+    assert_eq!(parser.format(), Some(Format::Msr));
+    let error = parser.line("128166372016382155,hm,0,Write,2822144,4096,1").unwrap_err();
+    assert!(error.message.contains("name it, for example `--device hm.1`"), "{error}");
+    let error = parser.line("928166372016382155,hm,1,Write,0,512,1").unwrap_err();
+    assert!(error.message.contains("is not a time of this century"), "{error}");
+}
+
+#[test]
+fn traces_of_systor_are_read() {
+    let text = "Timestamp,Response,IOType,LUN,Offset,Size\n\
+                1455600000.039480000,0.000265,R,1,130158592,4096\n\
+                1455600000.139480000,,W,1,130162688,8192";
+    let expected = [(Op::Read, 254_216, 8, Some(0)), (Op::Write, 254_224, 16, Some(100_000_000))];
+    assert_eq!(requests(text), expected);
+    let mut parser = Parser::new(None);
+    let line = text.lines().nth(1).unwrap();
+    let entry = parser.line(line).unwrap().next().unwrap();
+    assert_eq!(entry.measured, Some(Span::from_ns(265_000)));
+    assert_eq!(parser.format(), Some(Format::Systor));
+    // SPC has the operation in another field.
+    assert_eq!(guess("0,12,4096,R,0.5"), Ok(Format::Spc));
+    let error = parser.line("1455600000.2,0.1,X,1,0,512").unwrap_err();
+    assert!(error.message.contains("expected `R` or `W`, found `X`"), "{error}");
+}
