@@ -6,7 +6,7 @@
 
 use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Better, Figure, Phase, Work};
+use drivelab_core::record::{Better, Figure, Label, Phase, Remark, Work};
 
 use crate::found::{Found, decimal, detail, figure, transfer};
 use crate::sign::in_a_line;
@@ -133,12 +133,11 @@ fn add(
         figures.push(detail("reads", reads, "%", Better::Neither));
     }
     let mut work = definition.work.clone();
-    if let Some(rate) = work.get("rate").map(str::to_owned) {
-        let what = format!(
-            "Run `{}` asked for {rate} requests a second: its rate is a setting.",
-            definition.name
-        );
-        found.note(what);
+    if let Some(rate) = work.get("rate") {
+        let why = format!("the run asked for {rate} requests a second");
+        for figure in figures.iter_mut().filter(|it| it.better == Better::More) {
+            figure.remarks.push(Remark::new(Label::SetRate, why.clone()));
+        }
     }
     work.set("rwmixread", format!("{reads:.0}"));
     let phase: Phase = transfer("", bytes_per_s, figures);
