@@ -24,11 +24,12 @@ use drivelab_lab::{interrupt, target};
 /// Replay a recorded trace against a modelled drive, in virtual time.
 ///
 /// Formats: `DiskSim` validation traces, blkparse text, fio iologs (versions 2 and 3), SPC, and the
-/// block traces of MSR Cambridge and of SYSTOR '17. The trace is streamed, so memory does not limit its length, except with --score, which keeps three
-/// numbers per request. A drive replays the requests of one device: --device chooses it. Of
-/// blkparse, requests are replayed as they were queued (Q); with --score as they were issued to the
-/// drive (D), and scored against the times until their completion (C). If the drive does not keep
-/// up with the recorded times or refuses a request, its latencies are withheld (exit code 4).
+/// block traces of MSR Cambridge and of SYSTOR '17. The trace is streamed, so memory does not limit
+/// its length, except with --score, which keeps three numbers per request. A drive replays the
+/// requests of one device: --device chooses it. Of blkparse, requests are replayed as they were
+/// queued (Q); with --score as they were issued to the drive (D), and scored against the times until
+/// their completion (C). If the drive does not keep up with the recorded times or refuses a request,
+/// its latencies are withheld (exit code 4).
 /// `shape:boot`, `shape:defrag`, `shape:copy-small`, `shape:copy-large` and `shape:scan` are no
 /// recordings: drivelab makes their requests from --seed.
 #[derive(Debug, Args)]
@@ -62,8 +63,8 @@ pub(crate) struct ReplayArgs {
     /// msr, systor.
     #[arg(long)]
     format: Option<Format>,
-    /// The device whose requests are replayed: `8,0` of blkparse, a file of a fio log, a unit of SPC
-    /// (ASU) or SYSTOR (LUN), `host.disk` of MSR Cambridge.
+    /// The device whose requests are replayed: `8,0` of blkparse, a file of a fio log, a unit of
+    /// SPC (ASU) or SYSTOR (LUN), `host.disk` of MSR Cambridge.
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
     /// The events of blkparse that are replayed: queued or issued [default: issued with --score,

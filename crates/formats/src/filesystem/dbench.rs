@@ -90,6 +90,7 @@ fn phase(is_tbench: bool, rate: f64, rest: &str, operations: Vec<Figure>) -> Pha
         let why = "files are opened with `O_SYNC`: it measures the journal and flushes";
         return labelled("dbench", Nature::JournalSync, why, figures);
     }
+    // A flush waits for the journal also where no other operation does.
     for figure in figures.iter_mut().filter(|figure| figure.name.starts_with("flush_")) {
         figure.nature = Some(Nature::JournalSync);
     }

@@ -38,6 +38,7 @@ pub(super) fn read(text: &str, device: &mut Device) -> Result<Option<Parsed>, St
     let offset = whole(parts.next(), "offset in bytes")?;
     let bytes = whole(parts.next(), "length in bytes")?;
     let response = whole(parts.next(), "time until the answer in units of 100 ns")?;
+    // Offsets are in bytes, and not always those of whole sectors.
     let request = transfer_of_bytes(op, offset, bytes)?;
     let too_late = || format!("`{at}` is not a time of this century");
     let arrival_ns = at.checked_mul(TICK_NS).ok_or_else(too_late)?;

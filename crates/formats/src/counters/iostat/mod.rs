@@ -75,7 +75,8 @@ const COLUMNS: [Column; 25] = [
 /// The columns of a heading by position; `None` for one that is left out.
 fn heading(line: &str) -> Option<Vec<Option<usize>>> {
     let mut words = line.split_whitespace();
-    let first = words.next()?;
+    // Nearly every line is a row: only a heading is divided into columns here.
+    let first = words.next().filter(|first| first.starts_with("Device"))?;
     let columns: Vec<_> = words.map(index).collect();
     let is_heading =
         first.trim_end_matches(':') == "Device" && columns.iter().flatten().count() > 1;
@@ -90,6 +91,11 @@ fn value_of(row: &[(usize, f64)], printed: &str) -> f64 {
 
 fn index(printed: &str) -> Option<usize> {
     COLUMNS.iter().position(|column| column.printed == printed)
+}
+
+/// A number, with the comma that some languages write.
+fn number(word: &str) -> Option<f64> {
+    if word.contains(',') { decimal(&word.replace(',', ".")) } else { decimal(word) }
 }
 
 /// True if a text contains such a heading, or the JSON.
@@ -140,9 +146,8 @@ impl Watch {
                 continue;
             }
             let words: Vec<&str> = line.text.split_whitespace().take(100).collect();
-            // Some languages write a comma in numbers.
-            let values: Option<Vec<f64>> =
-                words.iter().skip(1).map(|word| decimal(&word.replace(',', "."))).collect();
+            // A row of another table has other columns, and none of them is guessed.
+            let values: Option<Vec<f64>> = words.iter().skip(1).map(|word| number(word)).collect();
             let is_row = !columns.is_empty() && words.len() == columns.len() + 1;
             match values.filter(|_| is_row) {
                 Some(values) => {

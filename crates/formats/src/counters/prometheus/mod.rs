@@ -100,6 +100,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         }
         let histogram = histograms.entry(key).or_default();
         histogram.line = if histogram.line == 0 { line.number } else { histogram.line };
+        // A bucket without a limit is damaged.
         match (sample.of, sample.limit) {
             ("bucket", Some(limit)) if histogram.buckets.len() < BUCKETS_MAX => {
                 histogram.buckets.push((limit, sample.value));

@@ -132,6 +132,7 @@ impl Span {
         };
         let latency_ms = self.cell(&values, "AvgLat");
         let rate = bytes / self.seconds;
+        // A direction that was not tested is a row of zeros.
         if iops > 0.0 && rate.is_finite() {
             if kind.is_empty() {
                 self.bytes_per_s = rate;

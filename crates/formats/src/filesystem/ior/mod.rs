@@ -77,6 +77,7 @@ impl Test {
         if self.is_direct || name == "write" && self.is_synced {
             return transfer(name, rate, phase.figures);
         }
+        // IOR reads what it wrote before, from another node only with `-C`.
         let why = match name {
             "write" => "without `-e` or direct I/O the page cache of the clients may hold the data",
             _ => "the page cache of the clients or of the servers may have answered",
@@ -100,6 +101,7 @@ fn row(line: Line, columns: &[&str], begin: usize, test: &Test, found: &mut Foun
         return found.unknown(line.number, line.text);
     };
     let mut figures = vec![figure("bytes_per_s", rate, "B/s", Better::More)];
+    // Versions before 3.3 have no such column.
     let of = columns.iter().position(|column| *column == "IOPS");
     if let Some(iops) = of.and_then(|at| decimal(words[at])).filter(|iops| *iops > 0.0) {
         figures.push(figure("iops", iops, "1/s", Better::More));

@@ -129,6 +129,7 @@ fn add(
         figure("write_lat_mean_ns", times.write_resp * 1e6, "ns", Better::Less),
     ];
     figures.extend(all.into_iter().filter(|figure: &Figure| figure.value > 0.0));
+    // The share of reads of no requests says nothing.
     if iops > 0.0 {
         figures.push(detail("reads", reads, "%", Better::Neither));
     }

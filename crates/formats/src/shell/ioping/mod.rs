@@ -75,6 +75,7 @@ impl Run<'_> {
 
     fn has(&self, option: char) -> bool {
         let mut words = self.options.split_whitespace().filter_map(|word| word.strip_prefix('-'));
+        // Short options are joined: `-RD`.
         words.any(|letters| !letters.starts_with('-') && letters.contains(option))
     }
 }

@@ -32,6 +32,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     } else {
         tables(text, &mut found)?;
     }
+    // The correction is not silent: other pages quote the printed MB/s.
     let note = "yabs.sh calls 1000 KiB/s one MB/s: the rates here are in bytes, 2.4 % more than its \
                 MB/s read as 10⁶ bytes.";
     found.note(note.to_owned());
@@ -176,6 +177,7 @@ fn document(text: &str, found: &mut Found) -> Result<(), ParseError> {
     found.version(&document.version);
     let mut phases = Vec::new();
     for size in &document.fio.kept {
+        // `_rw` is the sum of both, as in the table's `Total`.
         let sides = [
             ("read_", size.iops_r, size.speed_r),
             ("write_", size.iops_w, size.speed_w),

@@ -71,7 +71,8 @@ proptest::proptest! {
 
     #[test]
     fn what_is_written_comes_back(kib in 1_u32..9_999_999, iops in 1_u32..9_999_999) {
-        let text = JSON.replace("5280", &kib.to_string()).replace("1320", &iops.to_string());
+        let text = JSON.replace("\"speed_r\": 5280", &format!("\"speed_r\": {kib}"));
+            let text = text.replace("\"iops_r\": 1320", &format!("\"iops_r\": {iops}"));
         let found = values(&text);
         proptest::prop_assert_eq!(found[0].1.to_bits(), f64::from(iops).to_bits());
         proptest::prop_assert_eq!(found[1].1.to_bits(), (f64::from(kib) * 1024.0).to_bits());
