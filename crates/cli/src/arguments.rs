@@ -189,7 +189,7 @@ pub(crate) fn wrong_value(error: &clap::Error) -> Option<Refusal> {
     let plainly =
         |message: String, (library, plain): &(&str, &str)| message.replace(library, plain);
     let message = PLAINLY.iter().fold(message.to_owned(), plainly);
-    let hint = "add `--help` to the verb: it says what each option takes";
+    let hint = "add `--help` to the command to see what each option takes";
     Some(Refusal::request(message).hint(hint))
 }
 

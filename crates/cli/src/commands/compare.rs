@@ -158,9 +158,9 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
-    /// Why the runs are no pairs.
+    /// The reason why the runs cannot be paired.
     pub(crate) fn unpaired(&self) -> Option<&'static str> {
-        let why = "each study was made in its own time, so their runs are no pairs";
+        let why = "the studies ran at different times, so their runs cannot be paired";
         self.has_studies.then_some(why)
     }
 }

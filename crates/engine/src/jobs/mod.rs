@@ -109,7 +109,7 @@ pub trait StartLine {
 }
 
 /// Runs all jobs of all `groups` to their end, started together; returns the results of each group.
-/// Nothing where the start line refuses.
+/// `None` if the start line refuses.
 pub(crate) fn run(
     groups: &[Group<'_>],
     census: &dyn Census,

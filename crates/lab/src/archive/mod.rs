@@ -120,8 +120,8 @@ const fn tries_max(interrupted: bool) -> i32 {
     if interrupted { 100 } else { 1000 }
 }
 
-/// Waits up to three minutes, and ever longer: a server that is out of connections is not helped by
-/// hundreds that knock again every 10 ms. The share of each process keeps them apart.
+/// Waits up to three minutes, with growing pauses: hundreds of processes that retry every 10 ms do
+/// not help a server that is out of connections. A part that depends on the process spreads them.
 fn long_patience(tries: i32) -> bool {
     let own = std::process::id().wrapping_mul(tries.unsigned_abs().wrapping_add(1));
     std::thread::sleep(long_wait(tries, own));

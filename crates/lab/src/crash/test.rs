@@ -164,9 +164,8 @@ impl Test {
                 return Err(Refusal::machine(message).hint(TOO_SLOW));
             }
         };
-        Err(Refusal::request(message).hint(
-            "mend `workload` or `check`: what a cut breaks can only be found in what is whole",
-        ))
+        Err(Refusal::request(message)
+            .hint("fix `workload` or `check`: the check must pass without a power cut first"))
     }
 
     pub(super) fn replay<'a>(&self, worked: &'a Worked) -> Replay<'a> {

@@ -50,7 +50,7 @@ enum Verb {
         /// The other archive: a file, or `postgres://USER@HOST/DATABASE`.
         file: PathBuf,
     },
-    /// Read runs from files and keep them: what is there already is not kept again.
+    /// Import runs from files; duplicates are skipped.
     Import {
         /// Files of `run --json`, results folders of studies, files of other tools.
         #[arg(required = true)]

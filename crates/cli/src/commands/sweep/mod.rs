@@ -21,8 +21,8 @@ use drivelab_lab::sweep::Modelled;
 
 /// Make one run at many points of a space of settings, and say which of them matters.
 ///
-/// Points follow from the file alone. Each is made once and kept beside it, so that an interrupted
-/// sweep goes on, and any machine can make any share of it (--shard): the rows are the same bytes.
+/// The file determines the points. Each runs once and is saved next to the file, so an interrupted
+/// sweep can be resumed, or split over machines with --shard: the rows are the same, byte by byte.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
