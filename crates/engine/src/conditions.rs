@@ -100,6 +100,7 @@ fn stolen(begin: Counters, end: Counters) -> Option<String> {
     let (begin, end) = (begin.ticks?, end.ticks?);
     let stolen = end.stolen.saturating_sub(begin.stolen);
     let all = end.all.saturating_sub(begin.all);
+    // A run shorter than a clock tick has no share.
     let share = (stolen * 100).checked_div(all)?;
     (stolen * 100 > all * STOLEN_PERCENT)
         .then(|| format!("the hypervisor gave {share} % of the CPU time to other guests (steal)"))
@@ -169,6 +170,7 @@ fn others(counters: CountersAround, own: Span) -> Option<u128> {
     let all = end.all.saturating_sub(begin.all);
     let free = end.idle.saturating_sub(begin.idle) + end.stolen.saturating_sub(begin.stolen);
     let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
+    // Ticks are rounded and our own time is not, so the difference may be below zero.
     let others = (all.saturating_sub(free) * tick_ns).saturating_sub(own.ns());
     (u128::from(others) * 100).checked_div(u128::from(all * tick_ns))
 }

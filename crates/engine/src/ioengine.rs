@@ -79,9 +79,11 @@ pub(crate) fn choose(
 ) -> Result<(IoEngine, Option<Mark>), IoEngineError> {
     let depth = too_deep(pace);
     let polled = polling != Polling::default();
+    // Checked first: a polled run must not fall back to an engine that cannot poll.
     if let Some(other) = asked.filter(|asked| polled && *asked != IoEngine::IoUring) {
         return Err(IoEngineError::NothingToPoll(other));
     }
+    // Before the ring is probed: these two work where io_uring is forbidden.
     if asked == Some(IoEngine::Null) {
         return Ok((IoEngine::Null, None));
     }
@@ -95,6 +97,7 @@ pub(crate) fn choose(
         Ok(()) => return Ok((IoEngine::IoUring, None)),
         Err(source) => source,
     };
+    // No fallback from what was asked for by name: the figures would be another engine's.
     if polled || asked == Some(IoEngine::IoUring) {
         return Err(IoEngineError::NoRing { source });
     }

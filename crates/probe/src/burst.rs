@@ -59,6 +59,7 @@ impl Bursts {
         let ranks =
             [middle.saturating_sub(margin), middle, (middle + margin).min(sorted.len() - 1)];
         let [low, p50, high] = ranks.map(|rank| float(sorted[rank].ns()) / 1e6);
+        // Not 0, as the error is divided by it.
         let p50_ms = p50.max(1e-6);
         // sqrt(n) ranks are two standard errors, on either side.
         MeasuredBurst { writes: self.writes, p50_ms, error: Some((high - low) / 4.0 / p50_ms) }

@@ -71,6 +71,7 @@ impl RandomLoad {
             }
         }
         let is_whole = !session.stopped;
+        // A stop ends the count at the last completion; the time after it would lower the rate.
         let elapsed = if is_whole { self.time } else { last.since(start) };
         debug_assert!(elapsed <= self.time, "nothing is counted after the end");
         session.drain()?;

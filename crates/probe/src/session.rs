@@ -100,6 +100,7 @@ impl<'a, T: Target> Session<'a, T> {
     pub(crate) fn send(&mut self, request: Request) -> Result<(), ProbeError> {
         let mut request = request;
         let (sectors, transfers) = (request.sectors, request.op.transfers());
+        // Silence counts from here: no completion was due before.
         if self.outstanding == 0 {
             self.last_completion = self.now();
         }

@@ -38,6 +38,7 @@ impl Stream {
             let Some((at, _)) = session.one(request)? else { break };
             next = next + PIECE;
             match &mut window {
+                // The first completion only opens the window: its bytes were moved before.
                 None if at.since(begin) >= self.ramp => window = Some((at, at)),
                 None => {}
                 Some((_, until)) => (counted, *until) = (counted + 1, at),

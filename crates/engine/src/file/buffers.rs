@@ -37,6 +37,7 @@ impl Buffers {
         let stride = largest.next_multiple_of(align);
         let slots = job.iodepth as usize;
         let sets = usize::from(job.reads) + usize::from(job.writes);
+        // One alignment more, as a `Vec<u8>` may begin at any address.
         let memory = vec![0_u8; stride * slots * sets + align];
         let first = memory.as_ptr().align_offset(align);
         assert!(first <= align, "every byte pointer can be aligned");
@@ -45,6 +46,8 @@ impl Buffers {
         if job.writes {
             let begin = buffers.at(buffers.to_write(0));
             let end = begin + stride * slots;
+            // A separate part of the seed: the data does not depend on how many addresses were
+            // drawn.
             pattern::fill(&mut buffers.memory[begin..end], &mut Rng::for_part(job.seed, 3));
         }
         buffers

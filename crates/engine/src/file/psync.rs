@@ -38,6 +38,7 @@ impl Psync {
         loop {
             match self.call(request) {
                 Ok(moved) => return check_moved(to_move(request), moved as u64),
+                // A signal may end the call before anything was moved (`man 7 signal`): repeat it.
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(IoError::Os(error.raw_os_error().unwrap_or_default())),
             }
@@ -72,6 +73,8 @@ impl Psync {
             Op::Write => {
                 let begin = self.buffers.at(self.buffers.to_write(0));
                 let data = &self.buffers.memory()[begin..begin + moved];
+                // Where the drive has FUA, Linux sends a direct RWF_DSYNC write with it
+                // (fs/iomap/direct-io.c).
                 if request.fua {
                     let data = [IoSlice::new(data)];
                     return Ok(rustix::io::pwritev2(file, &data, offset, ReadWriteFlags::DSYNC)?);
@@ -82,6 +85,7 @@ impl Psync {
             Op::Flush => file.sync_all().map(|()| 0),
             Op::Trim if self.job.trim == Trim::Discard => discard(file, offset, bytes).map(|()| 0),
             Op::Trim => {
+                // PUNCH_HOLE is accepted only together with KEEP_SIZE (`man 2 fallocate`).
                 let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
                 rustix::fs::fallocate(file, punch, offset, bytes)?;
                 Ok(0)

@@ -31,6 +31,7 @@ pub(crate) fn note_laid_out(file: &File, length: u64) {
 }
 
 fn is_laid_out(file: &File, length: u64) -> bool {
+    // The longest number of 64 bits has 20 digits.
     let mut value = [0_u8; 20];
     let found = fgetxattr(file, ATTRIBUTE, &mut value[..]).unwrap_or(0);
     value[..found] == *length.to_string().as_bytes()
@@ -47,6 +48,8 @@ impl SectorKinds {
     fn look(&mut self, sector: &[u8]) {
         let whole = sector.len() == SECTOR;
         if label::is_ours(sector) || (!whole && label::is_beginning(sector)) {
+            // Half a sector shows at most the beginning of a label: it is excused, but proves
+            // nothing.
             self.marked |= whole;
         } else if sector.iter().all(|byte| *byte == 0) {
             self.zeros = true;
@@ -71,6 +74,7 @@ pub(crate) fn holds_only_ours(
         return Ok(true);
     }
     let laid_out = is_laid_out(file, length);
+    // Zeros alone may be a sparse file of others: only the attribute shows that we laid it out.
     if !seen.marked && !laid_out {
         return Ok(false);
     }
@@ -82,6 +86,7 @@ fn sampled(file: &File, length: u64) -> io::Result<SectorKinds> {
     let mut seen = SectorKinds::default();
     let sectors = length / SECTOR as u64;
     let mut sector = [0_u8; SECTOR];
+    // Seeded by the length, so that a second look at the file checks the same sectors.
     let mut rng = Rng::new(length);
     for sample in 0..if sectors == 0 { 0 } else { SAMPLES } {
         let number = match sample {

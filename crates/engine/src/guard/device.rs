@@ -39,6 +39,7 @@ pub(crate) fn claim(
     let unknown = |source| GuardError::Unknown { path: path.into(), source };
     let wish = Wish { path, device: numbered(file).map_err(unknown)?, allowed };
     let mut usage = match census.usage() {
+        // A device that is not named is refused below in any case, with the message that says so.
         Err(error) if allowed.iter().any(|name| name == path) => return Err(wish.unknown(error)),
         usage => usage.unwrap_or_default(),
     };
@@ -174,5 +175,6 @@ fn membership<'u>(
 }
 
 fn whole(mut file: &File) -> io::Result<Extent> {
+    // `stat` reports a size of 0 for a block device.
     Ok(Extent { start: 0, length: file.seek(SeekFrom::End(0))? })
 }

@@ -34,6 +34,7 @@ impl fmt::Display for Membership {
 /// The volume that the bytes of `extent` are a member of, if any.
 pub(super) fn member(file: &impl FileExt, extent: Extent) -> io::Result<Option<Membership>> {
     let read = |at: u64, length: usize| -> io::Result<Vec<u8>> {
+        // Zeros where the device ends earlier: no signature matches them.
         let mut bytes = vec![0; length];
         // A damaged volume may point anywhere.
         if at.checked_add(length as u64).is_some_and(|end| end <= extent.length) {

@@ -48,6 +48,7 @@ pub(super) fn lvm_name(label: &[u8], read: Read<'_>) -> io::Result<Option<String
 /// Linux, `include/uapi/linux/raid/md_p.h`: version 1 has a name of 32 bytes at offset 32.
 pub(super) fn md_name(superblock: &[u8]) -> Option<String> {
     let versioned = half(superblock, 4) == Some(1);
+    // A name that fills all 32 bytes has no terminator.
     let padded = [superblock.get(32..64)?, &[0]].concat();
     text(&padded, 0).filter(|_| versioned)
 }
@@ -75,6 +76,7 @@ pub(super) fn zfs_name(label: u64, read: Read<'_>) -> io::Result<Option<String>>
     let value = &list[found + NAME.len()..];
     let length = value.get(..4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes);
     let length = length.and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+    // Text in XDR has a length and no terminator.
     let padded = value.get(4..4 + length).map(|name| [name, &[0]].concat());
     Ok(padded.and_then(|name| text(&name, 0)))
 }

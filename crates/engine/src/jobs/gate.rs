@@ -53,6 +53,7 @@ impl Gate {
         if !state.is_held {
             return true;
         }
+        // Released before the sleep, or the jobs would pass one after the other.
         drop(state);
         thread::sleep(opens.saturating_duration_since(Instant::now()));
         let late = opens.elapsed().as_nanos();

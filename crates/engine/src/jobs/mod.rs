@@ -123,6 +123,7 @@ pub(crate) fn run(
         .flat_map(|group| (0..groups[group].plan.numjobs).map(move |job| Seat { group, job }))
         .collect();
     debug_assert_eq!(seats.len(), all as usize, "one thread a job");
+    // Before any thread is started: the last job to come opens a gate that is not held.
     if line.is_some() {
         shared.gate.hold();
     }
@@ -263,6 +264,7 @@ fn one(
             together(ring, job, edges, watch)
         }
         IoEngine::Psync => {
+            // A ring has its file registered; psync looks it up in each call.
             descriptors::unshare();
             together(Ok(Psync::new(setup)), job, edges, watch)
         }

@@ -25,6 +25,7 @@ pub(crate) fn process_cpu() -> Span {
 
 /// Returns the time in which this thread has been runnable but had no processor.
 pub(crate) fn waited() -> Span {
+    // The file is missing without CONFIG_SCHED_INFO: nothing is then known to have waited.
     waited_in(&fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default())
 }
 

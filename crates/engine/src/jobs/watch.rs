@@ -48,6 +48,7 @@ impl<'a> RunState<'a> {
             failed: AtomicBool::new(false),
             over: AtomicBool::new(false),
             counts: [const { AtomicU64::new(0) }; 3],
+            // The neutral values of `fetch_min` and `fetch_max`.
             cpu_begin: AtomicU64::new(u64::MAX),
             cpu_end: AtomicU64::new(0),
             waited: AtomicU64::new(0),
@@ -112,6 +113,7 @@ impl Watch for JobWatch<'_> {
             all.fetch_add(count - *told, Ordering::Relaxed);
             *told = *count;
         }
+        // One job reports the sums of all, or they would be shown once a job.
         if self.thread == 0 {
             let [ios, bytes, errors] = &self.shared.counts;
             let (ios, bytes) = (ios.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed));

@@ -40,8 +40,10 @@ fn by_reading(read: impl Fn(&mut [u8], u64) -> io::Result<usize>) -> io::Result<
     let memory = usize::try_from(SAFE).expect("4096");
     let mut space = vec![0_u8; 2 * memory];
     let first = space.as_ptr().align_offset(memory);
+    // 512 bytes at byte 512 are aligned for no larger sector.
     match read(&mut space[first..first + 512], 512) {
         Ok(_) => Ok(Alignment { memory, offset: 512 }),
+        // This is how O_DIRECT refuses a misaligned request (`man 2 open`).
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
             Ok(Alignment { memory, offset: SAFE })
         }

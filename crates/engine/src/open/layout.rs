@@ -76,6 +76,7 @@ impl UnfinishedFile {
         let ours = meta.len() == 0
             || guard::holds_only_ours(&self.file, meta.len(), &|| false).map_err(system)?;
         if !meta.is_file() || meta.nlink() > 1 || !ours {
+            // It is another program's file, which `Drop` must not remove.
             self.keep = true;
             return Err(LayoutError::SomebodysData { path });
         }
@@ -162,6 +163,7 @@ pub(super) fn lay_out(
     refuse_devices(&folder, path)?;
     let mut unfinished = UnfinishedFile::of(folder, &name, control)?;
     unfinished.empty()?;
+    // Only under the lock: another process may have finished the file until then.
     if path.symlink_metadata().is_ok() {
         return if path.exists() {
             Ok(None)
@@ -181,6 +183,7 @@ const SHARED: &str = "/dev/shm";
 
 /// Refuses a folder among the devices.
 fn refuse_devices(folder: &Folder, path: &Path) -> Result<(), OpenError> {
+    // By the descriptor, as the path may lead through links.
     let name = std::fs::read_link(folder.by_descriptor()).unwrap_or_default();
     if name.starts_with(DEVICES) && !name.starts_with(SHARED) {
         return Err(OpenError::AmongDevices { path: path.into() });
@@ -201,6 +204,7 @@ pub(super) fn fill(
     let size = Bytes::new(range.end);
     let from = range.start / SECTOR as u64 * SECTOR as u64;
     let length = file.metadata().map_err(system)?.len();
+    // Before the first write: running out of space would take it from every other program.
     if free_bytes(file).map_err(system)?.get() < range.end.saturating_sub(length.max(from)) {
         let source = io::Error::from_raw_os_error(libc::ENOSPC);
         let path = path.to_owned();
@@ -209,6 +213,7 @@ pub(super) fn fill(
     file.seek(SeekFrom::Start(from)).map_err(system)?;
     write_all(&mut file, path, from..range.end, seed, control)?;
     file.sync_all().map_err(|source| full_or_system(path, size, size, source))?;
+    // A longer file also holds data that was not written here.
     if range.start == 0 && length <= range.end {
         guard::note_laid_out(file, range.end);
     }
@@ -260,6 +265,7 @@ fn write_all(
 fn full_or_system(path: &Path, size: Bytes, written: Bytes, source: io::Error) -> LayoutError {
     let path = path.to_owned();
     match source.raw_os_error() {
+        // A quota (EDQUOT) and the longest possible file (EFBIG) end it as a full disk does.
         Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => {
             LayoutError::Full { path, size, written, source }
         }

@@ -209,6 +209,7 @@ fn check_direct(
     let before = rustix::fs::fcntl_getfl(file).map_err(|error| system("read")(error.into()))?;
     let on = file_system_of(file).map_err(system("stat"))?;
     set_direct(path, workload, file, on)?;
+    // The layout is written through the page cache: the flag was set only to see that it can be.
     rustix::fs::fcntl_setfl(file, before).map_err(|error| system("write")(error.into()))
 }
 
@@ -255,12 +256,14 @@ fn set_direct(
         return Err(OpenError::InMemory { path: refused_path, file_system });
     }
     match add_flag(file, OFlags::DIRECT) {
+        // The answer of a file system without O_DIRECT (`man 2 open`).
         Err(rustix::io::Errno::INVAL) => {
             return Err(OpenError::NoDirect { path: refused_path, file_system });
         }
         set => set.map_err(|error| OpenError::system("set O_DIRECT on", path)(error.into()))?,
     }
     let align = alignment::of(file).map_err(OpenError::system("read", path))?;
+    // 0 means that this file has no direct I/O (`man 2 statx`).
     if align.offset == 0 {
         return Err(OpenError::NoDirect { path: refused_path, file_system });
     }

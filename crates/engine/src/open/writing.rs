@@ -118,6 +118,7 @@ pub(super) fn has_blocks(path: &Path, kind: FileType) -> Result<(), OpenError> {
 }
 
 pub(super) fn length(mut file: &File) -> io::Result<Bytes> {
+    // `stat` reports a size of 0 for a block device.
     file.seek(SeekFrom::End(0)).map(Bytes::new)
 }
 

@@ -85,6 +85,8 @@ impl Program<'_> {
     pub fn run(&self) -> io::Result<Ran> {
         let (stdout, stderr) = (Output::new("stdout")?, Output::new("stderr")?);
         let mut shell = Command::new("sh");
+        // In a new process group: its children are signalled with it, and Ctrl-C does not reach
+        // them.
         shell.args(["-c", self.command]).process_group(0).stdin(Stdio::null());
         shell.env(LOCALE.0, LOCALE.1);
         shell.stdout(stdout.writer()?).stderr(stderr.writer()?);
@@ -156,6 +158,8 @@ struct Group {
 impl Group {
     /// Waits for the shell to end, and ends any processes that it left behind.
     fn wait(&self) -> io::Result<Ended> {
+        // Not reaped yet: until then no other process can get its id, which is also that of the
+        // group.
         let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while let Err(error) = waitid(WaitId::Pid(self.pid), ended) {
             if error != rustix::io::Errno::INTR {
@@ -164,6 +168,7 @@ impl Group {
         }
         let at = Instant::now();
         self.signal(Signal::KILL);
+        // Under the lock: a signal sent after the reaping could hit a new group with the same id.
         let mut reaped = self.reaped.lock().expect(HELD);
         assert!(!*reaped, "the shell is reaped once");
         *reaped = true;
@@ -198,6 +203,7 @@ impl Output {
 
     fn text(mut self) -> io::Result<String> {
         let mut bytes = Vec::new();
+        // The writers are duplicates, which share one file position with this descriptor.
         self.0.seek(SeekFrom::Start(0))?;
         self.0.take(OUTPUT_MAX.get()).read_to_end(&mut bytes)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -170,6 +170,7 @@ fn prepare<'a>(
     if discards && ioengine == IoEngine::IoUring && !ring_discards(&target.file) {
         (ioengine, fallback) = ioengine::without_discards(asked, pace)?;
     }
+    // Last, because it empties the account of an earlier run.
     let state = plan.verify_state.as_deref();
     let state = state.map(|path| State::create(path, plan, target.capacity)).transpose()?;
     Ok(Group { plan, ioengine, fallback, target, state: state.map(Arc::new) })
@@ -241,6 +242,7 @@ fn outcome(
 /// fit into memory.
 pub fn fits(plans: &[RunPlan], memory: Bytes) -> Result<(), RunError> {
     let mut numjobs = plans.iter().map(|plan| u64::from(plan.numjobs)).sum();
+    // A plan without jobs would not show in the sum.
     if plans.iter().any(|plan| plan.numjobs == 0) {
         numjobs = 0;
     }

@@ -74,6 +74,8 @@ impl Ledger {
 
     /// A flush is about to be submitted: it covers every write acknowledged so far.
     pub(crate) fn flush(&mut self, request: &Request) {
+        // Every write before the oldest one in flight was acknowledged. Later ones may have been,
+        // too: the promise is smaller than it could be, never larger.
         let writes = self.pending.iter().filter(|it| it.op == Op::Write);
         let first = writes.map(|it| it.generation).min();
         let generation = first.map_or(self.generation, |first| first - 1);
@@ -109,6 +111,7 @@ impl Ledger {
             {
                 self.covered.push(CoveredWrite { block: number, generation: block.newest });
             }
+            // Before `newest` is replaced: what a flush made durable must not be forgotten.
             block.durable = block.floor(self.durable);
             block.newest = it.generation;
             if it.fua {
@@ -121,6 +124,7 @@ impl Ledger {
 
     /// A flush of every write up to `generation` was answered.
     fn flushed(&mut self, generation: u64) -> io::Result<()> {
+        // Entries before the number that vouches for them, as in `State::set_durable`.
         let state = &self.account.state;
         for covered in self.covered.iter().filter(|it| it.generation <= generation) {
             let mut block = state.block(covered.block)?;

@@ -169,6 +169,8 @@ impl State {
         let offset_bytes = workload.offset.get();
         let rest = capacity.get().saturating_sub(offset_bytes);
         let size = workload.size.map_or(rest, Bytes::get);
+        // The largest unit that every write consists of, so that none covers part of an entry's
+        // block.
         let sizes = workload.blocks.sizes().chain(workload.stride).map(Bytes::get);
         let block_bytes = sizes.fold(0, gcd);
         // The data of an earlier run with the same seed must not be taken for this one's.
@@ -313,6 +315,7 @@ fn begin(file: &File, header: &Header) -> io::Result<()> {
     text.resize(usize::try_from(PAGE).expect("4096"), b'\n');
     file.set_len(2 * PAGE + header.blocks * ENTRY)?;
     file.write_all_at(&text, 0)?;
+    // On the disk before the first write: a power cut must not take the account with it.
     file.sync_all()
 }
 

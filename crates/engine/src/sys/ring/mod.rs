@@ -157,6 +157,7 @@ impl Ring {
         let timeout = Timespec::new().sec(ns / 1_000_000_000).nsec(nanos);
         let arguments = until.map(|_| SubmitArgs::new().timespec(&timeout));
         flags.set(EnterFlags::EXT_ARG, arguments.is_some());
+        // A wait for more than is outstanding would never end.
         let most = u32::try_from(self.outstanding()).expect("at most the depth of the queue");
         let wait_for =
             if arguments.is_some() { self.job.complete_min.clamp(1, most.max(1)) } else { 0 };
@@ -171,6 +172,7 @@ impl Ring {
             Err(error) => match error.raw_os_error() {
                 // The time is up, a signal came, or completions must be reaped first: continue.
                 Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => {
+                    // The kernel may have taken some of them before it failed.
                     self.queued = u32::try_from(self.uring.submission().len())
                         .expect("at most the depth of the queue");
                     Ok(())

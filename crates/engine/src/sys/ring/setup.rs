@@ -85,6 +85,7 @@ fn best<R>(polling: Polling, kernel: impl Fn(&[Flag]) -> io::Result<R>) -> io::R
     for way in ways {
         let flags: Vec<Flag> = way.iter().copied().chain(asked.clone()).collect();
         match kernel(&flags) {
+            // Only this error depends on the flags; any other would come back with fewer.
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => last = error,
             answer => return answer,
         }
