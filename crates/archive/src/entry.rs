@@ -225,6 +225,7 @@ impl Columns {
             devices: devices.iter().map(|device| device.name.clone()).collect(),
             drive: drive.or_else(|| model.map(ToString::to_string)),
             suite: record.config.suite.as_ref().map(|suite| suite.name.clone()),
+            // SQLite stores not-a-number as NULL.
             figures: figures.into_iter().filter(|figure| figure.value.is_finite()).collect(),
             digest: None,
         }

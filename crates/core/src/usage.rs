@@ -216,6 +216,7 @@ pub struct Extent {
 impl Extent {
     /// True if the byte `at` of the disk lies in it.
     pub fn contains(self, at: u64) -> bool {
+        // A difference, as a start plus a length may overflow.
         at >= self.start && at - self.start < self.length
     }
 }

@@ -95,6 +95,7 @@ impl Archive {
             })?;
         }
         copy.script("COMMIT")?;
+        // Only now: a file that is read without locks may change until its last row was read.
         if !other.is_unchanged() {
             return Err(ArchiveError::Busy);
         }

@@ -137,6 +137,7 @@ impl Archive {
                 let text = format!("SELECT id, text FROM commons WHERE id IN ({among})");
                 let keys: Vec<Value> = keys.iter().cloned().map(Value::from).collect();
                 store.each(&text, &keys, &mut |row| {
+                    // A damaged text leaves its digests out; their records say the same.
                     if let Ok(text) = row.get::<String>(1) {
                         known.insert(row.get(0)?, text.into());
                     }

@@ -84,6 +84,7 @@ impl Sqlite {
             fixed = Some(Fixed::of(&path));
         }
         let database = file.open(Path::new(&name), flags)?;
+        // Write access is needed for the log alone.
         database.pragma_update(None, "query_only", true)?;
         distrust(&database)?;
         Ok(Self { database, fixed })
@@ -196,7 +197,9 @@ fn prepare(database: &mut Connection, patience: Patience) -> rusqlite::Result<()
     use_log(database, patience)?;
     database.busy_handler(Some(patience))?;
     distrust(database)?;
+    // In WAL mode NORMAL does not sync at a commit (SQLite, PRAGMA synchronous).
     database.pragma_update(None, "synchronous", "FULL")?;
+    // SQLite has them off unless each connection asks.
     database.pragma_update(None, "foreign_keys", true)
 }
 

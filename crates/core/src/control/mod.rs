@@ -153,6 +153,7 @@ impl<'a> Control<'a> {
     /// True if the user asked to stop.
     #[inline]
     pub fn stopped(&self) -> bool {
+        // The flag guards no other memory, so no order is needed.
         self.stop.load(Ordering::Relaxed)
     }
 

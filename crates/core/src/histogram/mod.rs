@@ -233,6 +233,7 @@ impl From<Sparse> for Histogram {
         }
         histogram.sum_ns = u128::from(sparse.sum_ns);
         histogram.min_ns = if histogram.n == 0 { u64::MAX } else { sparse.min_ns };
+        // A stored maximum below the minimum would make `clamp` panic.
         histogram.max_ns = sparse.max_ns.max(sparse.min_ns);
         histogram
     }

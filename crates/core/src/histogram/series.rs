@@ -255,6 +255,7 @@ impl From<Series> for Stored {
 
 impl From<Stored> for Series {
     fn from(stored: Stored) -> Self {
+        // Never 0, although a file may say so: seconds are divided by it.
         let mut series = Self { interval_s: stored.interval_s.max(1), ..Self::default() };
         for interval in stored.buckets_ns {
             for (ns, count) in interval {

@@ -116,6 +116,7 @@ pub fn is_beginning(part: &[u8]) -> bool {
 fn checksum(sector: &[u8]) -> u64 {
     let mut sum = GOLDEN;
     for (number, word) in sector.chunks_exact(8).enumerate() {
+        // Bytes 32 to 39 hold the sum itself.
         if number != 4 {
             let word = u64::from_le_bytes(word.try_into().expect("chunks of eight"));
             sum = (sum ^ word).wrapping_mul(GOLDEN).rotate_left(29);

@@ -85,6 +85,7 @@ impl<'a> Head<'a> {
         self.headers
             .iter()
             .filter(move |(found, _)| found.eq_ignore_ascii_case(name))
+            // RFC 9110, 5.5: blanks around a value are not part of it.
             .map(|(_, value)| value.trim_ascii())
     }
 
@@ -106,6 +107,7 @@ impl<'a> Head<'a> {
 /// True if `origin` is a page of `host` itself.
 fn is_origin_of(origin: &[u8], host: &Host<'_>) -> bool {
     let origin = std::str::from_utf8(origin).ok();
+    // No page of ours comes by https: the server has no TLS.
     let host_of_origin = origin.and_then(|origin| origin.strip_prefix("http://"));
     host_of_origin.and_then(Host::parse).is_some_and(|origin| origin.is_same_server(host))
 }

@@ -73,6 +73,7 @@ impl Figures {
         }
         figures.extend(times.mean().map(|mean| (MEAN_MS, milliseconds(mean.ns()))));
         for (key, share) in QUANTILES {
+            // Here `milliseconds` only makes a float of a count, so both sides are divided by 10^6.
             if share.min(1.0 - share) * milliseconds(times.n()) < TAIL_MIN / 1e6 {
                 continue;
             }

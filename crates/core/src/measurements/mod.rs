@@ -152,6 +152,7 @@ impl Measurements {
             return Err(format!("`{name}` is not a load: a fit needs random or sequential runs"));
         };
         let mb_per_s = total.bytes_per_s / 1e6;
+        // 0 for an open loop, for several jobs and with think time: a fit needs a fixed queue.
         let depth = match workload.pace {
             Pace::Closed { iodepth, think_time: Span::ZERO } if run.config.numjobs == 1 => iodepth,
             _ => 0,

@@ -93,6 +93,7 @@ impl Measurements {
             let writes = section.require::<u32>("writes")?;
             let mean_ms = section.require::<Number>("mean_ms")?.0;
             let mean_error = section.take::<Number>("error_percent")?.map(|error| error.0 / 100.0);
+            // Accepted and not used: a fit weighs a figure by its error.
             section.take::<u64>("n")?;
             section.finish()?;
             measured.flushes.push(MeasuredFlush { writes, mean_ms, mean_error });

@@ -153,6 +153,7 @@ fn cpu(test: &Test, record: &JobRecord) -> Option<Figure> {
 fn nature(test: &Test, rounds: &[Vec<PointCounts>]) -> (Nature, Vec<Remark>) {
     let of_round = |points: &Vec<PointCounts>| {
         let marked: Vec<(Nature, String)> = points.iter().filter_map(marked_nature).collect();
+        // There is one only where more than half of the points have a mark.
         marked.into_iter().nth(points.len() / 2)
     };
     match rounds.iter().find_map(of_round) {

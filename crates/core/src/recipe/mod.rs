@@ -130,6 +130,7 @@ fn rounds<E>(
             let end_fsync = test.end_fsync && workload.rw.writes();
             let schedule = JobSchedule { start_delay, end_fsync, ..JobSchedule::default() };
             let part = Part { workload, numjobs: test.numjobs, schedule, seed };
+            // The pause is before the test, not before each of its points.
             start_delay = Span::ZERO;
             let Some(counts) = run(test, &part)? else { return Ok(None) };
             points.push(PointCounts { offset, counts });

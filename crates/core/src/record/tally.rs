@@ -142,6 +142,7 @@ impl Tally {
     /// Adds a tally that followed this one: times add up as well, and so does `cpu`, if both have
     /// it.
     pub fn follow(&mut self, next: &Self) {
+        // An empty tally has no processor time that could be missing from the sum.
         let first = self.elapsed.is_zero();
         let both = self.cpu.zip(next.cpu).map(|(mine, theirs)| mine + theirs);
         self.cpu = if first { next.cpu } else { both };

@@ -61,6 +61,7 @@ impl Rng {
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         assert!(low <= high, "the lower end lies above the upper");
         match high - low {
+            // One more than this width does not fit into 64 bits.
             u64::MAX => self.bits(),
             width => low + self.below(width + 1),
         }

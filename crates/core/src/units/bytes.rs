@@ -85,6 +85,7 @@ impl FromStr for Bytes {
             }
         };
         let scaled = number.checked_mul(1 << shift).ok_or_else(error)?;
+        // A part of a byte is refused, not rounded.
         if !scaled.is_multiple_of(1_000_000_000) {
             return Err(error());
         }

@@ -64,6 +64,7 @@ impl FromStr for Ratio {
         let (number, unit) = split_number(text).ok_or_else(error)?;
         let parts = match unit {
             "" => number,
+            // Seven decimals of a percent are exact; more are refused, not rounded.
             "%" if number.is_multiple_of(100) => number / 100,
             _ => return Err(error()),
         };

@@ -183,6 +183,7 @@ impl FromStr for Span {
             unit => UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(error)?.1,
         };
         let scaled = number.checked_mul(u128::from(size)).ok_or_else(error)?;
+        // A part of a nanosecond is refused, not rounded.
         if !scaled.is_multiple_of(1_000_000_000) {
             return Err(error());
         }

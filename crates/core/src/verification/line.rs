@@ -13,6 +13,7 @@ pub fn sealed(words: &str) -> String {
 
 /// The text of a line, without its end; `None` if the checksum is wrong.
 pub fn unsealed(line: &str) -> Option<&str> {
+    // The last blank, as the words may hold others.
     let (words, sum) = line.rsplit_once(' ')?;
     (sum == format!("{:08x}", checksum(words.as_bytes()))).then_some(words)
 }

@@ -125,6 +125,7 @@ impl InOrder {
         let lba = if self.orders.chance(self.drawn) {
             draw()
         } else if self.behind + sectors > end {
+            // No room before the end: as a sequential stream does, from the beginning.
             first
         } else {
             self.behind

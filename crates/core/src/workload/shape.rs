@@ -209,6 +209,7 @@ impl Script {
         think: Span,
         make: impl Fn(u64, Lba, Sectors) -> Request,
     ) {
+        // On a small drive the largest files exceed the whole partition.
         let bytes = bytes.min(self.partition - RECORD);
         // A range that would exceed the last byte begins earlier.
         let at = at.min(self.end - bytes) / RECORD * RECORD;

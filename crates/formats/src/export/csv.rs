@@ -44,6 +44,7 @@ pub(super) fn write(results: &Imported) -> Exported {
 /// A field, quoted if necessary (RFC 4180).
 fn field(text: &str) -> String {
     let text = text.replace(['\n', '\r'], " ");
+    // A `#` at the beginning would make the row a comment.
     if text.contains([',', '"', '#']) || text.trim() != text {
         return format!("\"{}\"", text.replace('"', "\"\""));
     }

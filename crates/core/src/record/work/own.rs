@@ -79,6 +79,7 @@ fn of_load(work: &mut Work, load: &Workload) {
     if let Some(size) = load.size {
         work.set("size", size);
     }
+    // One number here and two options in fio: the other one is known to be 0.
     work.set("fsync", if load.fdatasync { 0 } else { load.fsync });
     work.set("fdatasync", if load.fdatasync { load.fsync } else { 0 });
     work.set_switch("sync", load.sync);
