@@ -123,6 +123,7 @@ pub(crate) fn read(root: &Root) -> Vec<Forced> {
     }
     for new in libata_parameter(root).into_iter().chain(parameters(root)) {
         let name = spelling(&new.option);
+        // An option of the command line is visible as a parameter as well, and is shown once.
         if !found.iter().any(|old| spelling(&old.option) == name) {
             found.push(new);
         }
@@ -137,6 +138,7 @@ fn spelling(option: &str) -> String {
 
 fn libata_parameter(root: &Root) -> Vec<Forced> {
     let node = root.node("sys/module/libata/parameters");
+    // The kernel prints `(null)` for a text that was never set.
     let force = node.and_then(|node| node.text("force")).filter(|force| force != "(null)");
     force.map(|force| libata(&force, "/sys/module/libata/parameters/force")).unwrap_or_default()
 }

@@ -89,6 +89,7 @@ impl Sample {
 
     fn parse(table: &str) -> Self {
         let disks = table.lines().filter_map(|line| {
+            // The name follows the major and the minor number.
             let mut words = line.split_whitespace().skip(2);
             let name = words.next()?.to_owned();
             let numbers: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
@@ -153,6 +154,7 @@ fn rate(name: &str, done: &Counters, elapsed: Span, queue_depth: Option<u32>) ->
         write_bytes_per_s,
         read_lat_ns,
         write_lat_ns,
+        // The kernel's milliseconds are rounded: a disk that is always busy may exceed the whole.
         busy: (columns[BUSY_MS] as f64 / 1e3 / seconds).min(1.0),
         iostats: done.iostats,
     }

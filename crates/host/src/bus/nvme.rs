@@ -32,6 +32,7 @@ impl Nvme {
     }
 
     pub(crate) fn hop(&self) -> Hop {
+        // One of them is the administration queue, which takes no reads and writes.
         let queues = self.queue_count.map(|count| count.saturating_sub(1));
         let about = match (queues, self.sqsize) {
             (Some(queues), Some(depth)) => format!("NVMe, {queues} queues of {depth}"),

@@ -58,8 +58,10 @@ pub(crate) fn build(block: &Node<'_>, machine: &Machine) -> Device {
     let hardware = block.child("device");
     let mut device = Device {
         name: block.name().to_owned(),
+        // Sysfs writes `!` for a slash in a name.
         path: Some(format!("/dev/{}", block.name().replace('!', "/"))),
         kind: Kind::of(block, hardware.as_ref().or(Some(block))),
+        // sysfs counts in sectors of 512 bytes, also on drives with 4096.
         capacity_bytes: block.number::<u64>("size").and_then(|sectors| sectors.checked_mul(512)),
         read_only: block.flag("ro"),
         removable: block.flag("removable"),

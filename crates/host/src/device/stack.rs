@@ -127,8 +127,10 @@ pub(crate) fn parse_mdstat(text: &str) -> BTreeMap<String, Raid> {
             && name.starts_with("md")
             && !name.contains(' ')
         {
+            // `(read-only)` or `(auto-read-only)` may follow the state.
             let mut words = rest.split_whitespace().filter(|word| !word.starts_with('('));
             let array_state = words.next().map(str::to_owned);
+            // An inactive array has no level: the next word is already a disk.
             let level = words.next().filter(|word| !word.contains('[')).map(str::to_owned);
             arrays.insert(name.to_owned(), Raid { level, array_state, ..Raid::default() });
             current = Some(name.to_owned());

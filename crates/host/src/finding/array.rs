@@ -9,6 +9,7 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     let Some(array) = &context.device.md else { return };
     let name = &context.device.name;
     let missing = array.degraded.unwrap_or(0);
+    // States in which it serves no request (Linux, Documentation/admin-guide/md.rst).
     let inactive = matches!(array.array_state.as_deref(), Some("inactive" | "clear" | "broken"));
     if missing > 0 || inactive {
         let disks = array.disks.map_or_else(|| "its".into(), |disks| disks.to_string());

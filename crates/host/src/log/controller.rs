@@ -121,10 +121,12 @@ impl KernelLog {
             return false;
         }
         let prog_if = rest.split_once("prog-if ").and_then(|(_, text)| hex(text.get(..2)?, 2));
+        // `lspci` leaves the domain out where all are 0000.
         let address =
             if address.len() == 7 { format!("0000:{address}") } else { address.to_owned() };
         let Some(controller) = entry(&mut self.controllers, address.clone()) else { return false };
         controller.class = Some(class << 8 | prog_if.unwrap_or(0));
+        // The class stands in brackets, too; vendor and device come last.
         controller.id = bracketed(rest).filter_map(pair).last();
         controller.lines.add(message);
         self.speaking = Some(address);

@@ -21,6 +21,7 @@ pub(super) fn read(root: &Root, device: Option<DeviceNumber>) -> Counters {
 /// idle time with I/O in flight, the eighth stolen time, and the two after it are already included
 /// in the first two.
 fn ticks(stat: &str) -> Option<Ticks> {
+    // With the blank, as the lines of single processors begin with `cpu0` and so on.
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let numbers: Vec<u64> =
         line.split_ascii_whitespace().take(8).filter_map(|number| number.parse().ok()).collect();

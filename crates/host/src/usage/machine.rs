@@ -37,6 +37,7 @@ pub(crate) fn cpu_governor(root: &Root) -> Option<String> {
 pub(super) fn memory(root: &Root, key: &str) -> Option<Bytes> {
     let table = root.text("proc/meminfo", TABLE_BYTES_MAX)?;
     let line = table.lines().find_map(|line| line.strip_prefix(key))?;
+    // The `kB` of this table are 1024 bytes (`man 5 proc_meminfo`).
     Some(Bytes::kib(line.trim().strip_suffix("kB")?.trim().parse().ok()?))
 }
 

@@ -38,6 +38,7 @@ impl Linux {
     /// Returns the identity of the machine. Unreadable facts are `unknown`, which does not prevent
     /// a measurement.
     pub fn host(&self) -> Host {
+        // Below a root without files every fact is unknown.
         self.read(machine::host).unwrap_or_else(|| machine::host(&Root::new("/nowhere")))
     }
 

@@ -142,8 +142,11 @@ fn lock(line: &str, file: Identity) -> Option<u32> {
     if words.next()? != "FLOCK" {
         return None;
     }
+    // Between the type and the process: advisory or not, read or write.
     let process = words.nth(2)?.parse().ok()?;
+    // `%02x:%02x:%lu` in the kernel (`fs/locks.c`).
     let file_id = format!("{:02x}:{:02x}:{inode}", device.major, device.minor);
+    // 0 is a process that this namespace of processes does not show.
     (words.next()? == file_id && process != 0).then_some(process)
 }
 
