@@ -174,6 +174,7 @@ pub fn to_model(profile: &str, about: &About) -> Attached {
     if let Some(attached) = &about.attached {
         noted.set("controller", Some(attached.controller.to_string()));
         noted.set("queue_depth", u64::try_from(attached.tags).ok());
+        // NVMe has queues and no NCQ: the fact would differ from SATA without being a setting.
         noted.set("ncq", (attached.controller != Controller::Nvme).then_some(attached.queued));
         noted.set("dispatch", Some(attached.dispatch.to_string()));
         let link = |sata| attached.link.filter(|link| link.is_sata() == sata);

@@ -83,6 +83,7 @@ pub fn kernel_log(path: &Path) -> Result<KernelLog, Refusal> {
 }
 
 fn bytes(path: &Path, kind: Kind) -> Result<Vec<u8>, Refusal> {
+    // One byte more shows that the file exceeds the limit.
     let bytes = up_to(path, kind, kind.limit.get() + 1)?;
     if bytes.len() as u64 <= kind.limit.get() {
         return Ok(bytes);
@@ -165,6 +166,8 @@ impl Patient {
             let stdin = std::io::stdin().as_fd().try_clone_to_owned().at_path(what, path)?;
             return Ok(Self { file: stdin.into(), lonely: false });
         }
+        // A pipe without a writer would block (`man 7 fifo`), and a terminal could become the
+        // controlling one (`man 2 open`).
         let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
         let file = File::options().read(true).custom_flags(flags).open(path).at_path(what, path)?;
         let kind = file.metadata().at_path(what, path)?.file_type();
@@ -185,6 +188,7 @@ impl Patient {
         let mut wanted = [PollFd::new(&self.file, PollFlags::IN)];
         match poll(&mut wanted, Some(&tick)) {
             Ok(ready) => Ok(ready > 0),
+            // The caller looks whether the signal was an interruption.
             Err(rustix::io::Errno::INTR) => Ok(false),
             Err(error) => Err(error.into()),
         }
@@ -202,6 +206,7 @@ impl Read for Patient {
             // If a pipe is not ready, 0 bytes mean that its other end is not open.
             match self.file.read(buffer) {
                 Ok(0) if !ready => ticks += 1,
+                // A writer has the pipe open and is only slow.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.lonely = false,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 done => return done,

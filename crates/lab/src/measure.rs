@@ -189,6 +189,7 @@ impl Together {
             total.merge(&one.total);
         }
         if let [only] = &made[..] {
+            // Processor time is that of the process: a run has it only where it is alone.
             total.cpu = only.total.cpu;
         }
         let mut made = plans.iter().zip(made);

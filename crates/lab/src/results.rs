@@ -201,6 +201,7 @@ impl Digests {
             return known.clone();
         }
         if self.commons.len() == COMMONS_MAX {
+            // Cleared whole: runs that follow one another share theirs.
             self.commons.clear();
         }
         let shared = Common::from_json(&digest.common).map(|common| match common {
@@ -216,6 +217,7 @@ impl Digests {
         let digest = kept.digest.as_ref()?;
         let Shared::Run(common) = self.shared(digest)? else { return None };
         let own = entries::own(digest.clone())?;
+        // Values are kept without names, in the order of the common figures.
         if own.values.len() != common.figures.len() {
             return None;
         }

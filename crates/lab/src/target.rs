@@ -196,6 +196,7 @@ impl ModelledDrive {
             schedule: plan.conduct,
             ..VirtualJobs::one(&plan.workload, plan.seed)
         });
+        // The drive counts on over all plans: the difference belongs to these.
         let before = self.target.device().counters().flash_written;
         let done = drivelab_load::simulate(&mut self.target, &sets.collect::<Vec<_>>(), control);
         let done = done.map_err(not_made)?;

@@ -108,6 +108,7 @@ fn whole(about: Whole, parts: Vec<OnePart<'_>>) -> Vec<Entry> {
     for (number, (record, position)) in (0..).zip(parts) {
         let row = shown(record, is_digested(about.origin, true));
         let of_part = Entry::of_run(id.part(number), time_ms, (about.origin, record), row);
+        // A part is found through its whole, whose label it must not repeat.
         entries.push(Entry { label: None, position: Some(position(id)), ..of_part });
     }
     let first = entries.first();
@@ -130,6 +131,7 @@ fn whole(about: Whole, parts: Vec<OnePart<'_>>) -> Vec<Entry> {
         digest: about.shown.digest,
         document: about.document,
     };
+    // `keep_new` needs the whole before its parts.
     entries.insert(0, whole);
     entries
 }

@@ -76,6 +76,7 @@ impl Observer<ServedDrive> for Batch<'_, '_> {
         }
         self.findings.push(mark.finding);
         self.left_behind = mark.left_behind;
+        // What the check left behind could change the next one: that gets a new guest.
         let Some(disk) = disk.filter(|_| self.left_behind.is_none()) else { return Reaction::Stop };
         if self.findings.len() == self.cuts.len() {
             return Reaction::Stop;

@@ -75,6 +75,7 @@ impl Campaign<'_> {
             work();
         });
         let mut found = found.into_inner().expect(HELD);
+        // Threads end in any order, and the report must not depend on it.
         found.disagreements.sort_by_key(|it| it.cut);
         found.too_slow.sort_unstable();
         found.failure.take().map_or(Ok(found), Err)

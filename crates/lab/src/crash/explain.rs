@@ -82,6 +82,7 @@ fn smallest(
         return Ok(Minimal { lost: nothing, trials: 1, is_minimal: true });
     }
     let lost = fates.iter().filter(|fate| fate.lost > Sectors::ZERO);
+    // One trial was spent on losing nothing.
     let minimal = minimise(lost.map(|fate| fate.sequence).collect(), TRIALS - 1, fails)?;
     let is_minimal = minimal.is_minimal && is_known;
     Ok(Minimal { trials: minimal.trials + 1, is_minimal, ..minimal })

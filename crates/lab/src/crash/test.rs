@@ -229,6 +229,7 @@ impl Test {
         instants.dedup();
         let mut replay = self.replay(worked);
         let changes = instants.into_iter().map(|at| {
+            // At the instant itself the change has not happened yet.
             replay.advance(at + Span::from_ns(1))?;
             Ok((at, replay.outcomes()?))
         });

@@ -29,6 +29,7 @@ pub fn each<H: Sync, T: Send>(
                 }
             });
         }
+        // The loop below ends when the last sender is dropped.
         drop(send);
         for (index, answer) in answers {
             if !then(index, answer) {

@@ -66,6 +66,7 @@ impl Reach {
             Self::Here(_) => {
                 let own = std::env::current_exe().map_err(|error| error.to_string())?;
                 let own = own.to_str().ok_or("the name of this program is not text")?;
+                // With `exec` a signal reaches the program and not a shell.
                 Ok(format!("exec {} {words}", quoted(own)))
             }
             Self::There(host) => {
@@ -78,6 +79,7 @@ impl Reach {
     fn why(&self, end: ProgramEnd, ran: &Ran, timeout: Span) -> String {
         let last = ran.stderr.lines().rfind(|line| !line.trim().is_empty());
         let error = ran.stderr.lines().find(|line| line.starts_with("error: "));
+        // The last line may be a hint; `error:` has the cause.
         let words = error.or(last).map(|line| format!(": {}", line.trim())).unwrap_or_default();
         let is_there = matches!(self, Self::There(_));
         match end {

@@ -49,6 +49,7 @@ pub(super) fn refuse_twice<'a>(targets: impl Iterator<Item = &'a Path>) -> Resul
     let mut known: Vec<(&Path, [u64; 3])> = Vec::new();
     for target in targets {
         let meta = fs::metadata(target).at_path("look at", target)?;
+        // A device can have several nodes, each with an inode; `rdev` is 0 for other files.
         let same = match meta.rdev() {
             0 => [meta.dev(), meta.ino(), 0],
             device => [0, 0, device],

@@ -193,6 +193,7 @@ impl Commands {
     ) -> Result<RunRecord, Refusal> {
         let arm = &study.arms[request.arm];
         let mut steps = filled_steps(study, command, request, &ground)?;
+        // It comes last, even where an earlier step fails.
         let reset = steps.iter().position(|step| step.what == RESET).map(|at| steps.remove(at));
         let measured = steps.iter().find(|step| step.what == MEASURED);
         let config = RunConfig {

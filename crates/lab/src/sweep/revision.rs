@@ -22,12 +22,15 @@ fn add(hash: &mut u64, folder: &Path, name: &Path) -> io::Result<()> {
         for entry in fs::read_dir(&path)? {
             names.push(name.join(entry?.file_name()));
         }
+        // The order of `read_dir` differs between file systems.
         names.sort();
         return names.iter().try_for_each(|name| add(hash, folder, name));
     }
     let content = fs::read(&path)?;
     for part in [name.as_os_str().as_encoded_bytes(), &content] {
+        // With its length, so that a name cannot run into the content.
         for byte in (part.len() as u64).to_le_bytes().iter().chain(part) {
+            // FNV-1a: the standard library does not promise to keep its hash.
             *hash = (*hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }
     }

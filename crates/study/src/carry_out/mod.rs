@@ -88,6 +88,7 @@ pub fn carry_out<S: Stage + ?Sized>(
                     return Err(failure);
                 }
             }
+            // `done` has these runs already, and the first of them has the lowest count.
             for (done, (_, task)) in (out.done.len() + 1 - runs.len()..).zip(runs) {
                 let run = &describe(study, step, *task);
                 let (done, of) = (done as u64, agenda.count() as u64);
@@ -150,6 +151,7 @@ fn keep_reset(
     requests: &[Request],
     control: &Control<'_>,
 ) -> Result<bool, Refusal> {
+    // Only a run that is made alone can have a reset for later.
     let [request] = requests else { return Ok(false) };
     let Task::Workload(number) = request.task else { return Ok(false) };
     let command = study.workloads[number].work.command();
@@ -231,6 +233,7 @@ fn leave<S: Stage + ?Sized>(
 ) -> Result<(), S::Error> {
     let Some(step) = active else { return Ok(()) };
     stage.leave(step.arm)?;
+    // The file stays while anything is in force: the next session undoes it.
     if stage.is_reverted() && stage.is_run_undone() {
         out.left()?;
     }
@@ -275,6 +278,7 @@ fn undo_earlier<S: Stage + ?Sized>(
         ));
     }
     reset.and(undone)?;
+    // Both were tried before either failure counts.
     Ok(out.left()?)
 }
 

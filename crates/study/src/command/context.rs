@@ -171,6 +171,7 @@ impl Quoting {
         };
         self.contexts.push(context);
         self.is_escaped = false;
+        // Any character that begins neither a word nor an expansion.
         self.previous = 'a';
     }
 
@@ -249,6 +250,7 @@ impl Quoting {
         }
         let begins_word = self.previous.is_whitespace() || ";&|()".contains(self.previous);
         match c {
+            // `$'...'` has escapes that not every shell reads alike.
             '\'' if self.previous == '$' => self.is_unclear = true,
             '\'' => self.frames.push(Frame::Single(Quotes::default())),
             '"' => self.frames.push(Frame::Double(Quotes::default())),
@@ -313,7 +315,9 @@ impl Quoting {
     fn end_of_here(&mut self, c: char) -> bool {
         let Some(word) = &mut self.end_word else { return false };
         match c {
+            // `<<-` is an operator, too, and blanks may precede the word.
             '-' | ' ' | '\t' if word.is_empty() => {}
+            // The last line has the word without its quotes (POSIX, 2.7.4).
             '\'' | '"' | '\\' => {}
             // `<<<` is a here-string, which is a word.
             '<' if word.is_empty() => self.end_word = None,
@@ -332,6 +336,7 @@ impl Quoting {
             line.push(c);
             return;
         }
+        // With `<<-` tabs may precede the last line (POSIX, 2.7.4).
         if line.trim_start_matches('\t') == self.here[0] {
             self.here.remove(0);
         }

@@ -51,6 +51,7 @@ pub fn minimise<E>(
         match smaller {
             Some((candidate, next)) => (left, parts) = (candidate, next),
             None if size == 1 => return Ok(Minimal::new(left, used, true)),
+            // No part of this size was superfluous: a smaller one may be.
             None => parts = (2 * parts).min(left.len()),
         }
     }

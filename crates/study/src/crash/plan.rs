@@ -42,6 +42,7 @@ fn outcome(number: usize, of: usize, rng: &mut Rng) -> Outcome {
         0 if of > 1 => Outcome::Nothing,
         1 if of > 2 => Outcome::Everything,
         _ => {
+            // 0 and 1 stand for the extremes.
             let seed = rng.between(2, u64::from(u32::MAX));
             Outcome::Drawn(u32::try_from(seed).expect("it was drawn below"))
         }
@@ -106,6 +107,7 @@ fn candidates(point: CutPoint, every: usize, moments: &Moments) -> Vec<Time> {
             let mut instants = Vec::with_capacity(3 * moments.flushes.len());
             for (begun, done) in &moments.flushes {
                 let during = *begun + Span::from_ns(done.since(*begun).ns() / 2).max(TICK);
+                // After its begin even if it takes no time.
                 instants.extend([*begun, during, *done + TICK]);
             }
             instants

@@ -57,6 +57,7 @@ impl KeptFolder {
         match self.0.remove_file(name) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             removed => {
+                // The removal is durable once the folder is synced (`man 2 fsync`).
                 removed.and_then(|()| self.0.sync()).at_path("remove", &self.path().join(name))
             }
         }

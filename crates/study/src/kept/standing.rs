@@ -83,6 +83,7 @@ impl Standing {
 /// it.
 fn journal(path: &Path, locks: &str, kept: &KeptStudy) -> Result<(usize, bool), Refusal> {
     let Some(file) = read::open(path, read::JOURNAL)? else { return Ok((0, false)) };
+    // `/proc/locks` has a file as MAJOR:MINOR:INODE (`man 5 proc_locks`).
     let inode = format!(":{}", file.metadata().at_path("read", path)?.ino());
     let is_locked = locks.lines().any(|line| {
         let mut words = line.split_whitespace();

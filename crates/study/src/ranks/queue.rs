@@ -67,6 +67,7 @@ fn lead<R: Ranks, E>(
         };
         result = make(own);
         if result.is_err() {
+            // Rank 0 has failed: the others get empty batches, at which they end.
             batches = [].chunks(1);
         }
     }
@@ -83,6 +84,7 @@ fn follow<R: Ranks, E>(
         if items.is_empty() || stops() {
             break;
         }
+        // Asked before the work, so that the next batch arrives meanwhile.
         crew.send(0, ASK);
         make(&items)?;
     }

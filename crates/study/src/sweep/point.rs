@@ -85,6 +85,7 @@ impl<'a> Points<'a> {
         let mut values = Vec::new();
         for parameter in self.sweep.parameters.iter().rev() {
             let count = parameter.count().expect("a grid has lists alone");
+            // The middle of the share: rounding cannot lead to a neighbour.
             #[expect(clippy::cast_precision_loss, reason = "a list is short")]
             let share = ((rest % count) as f64 + 0.5) / count as f64;
             values.push(parameter.at(share));

@@ -150,6 +150,7 @@ impl Rows {
     /// Opens the rows in `folder`; new ones go to the file `name`, which no other process has open.
     pub fn open(folder: &Path, name: &str) -> Result<Self, Refusal> {
         let mut journal = Journal::open(&make_folder(folder)?, name)?;
+        // Finds the end of the last whole line, behind which rows are appended.
         journal.lines()?;
         Ok(Self { folder: folder.to_owned(), journal })
     }

@@ -213,6 +213,7 @@ fn views<'a>(runs: impl Iterator<Item = &'a RunRecord>) -> Option<String> {
         both.map(|(model, total)| (model, total.service_ns)).collect();
     let mean = |of: fn(&(Latency, Latency)) -> &Latency| {
         let sum = |what: fn(&Latency) -> u128| both.iter().map(|pair| what(of(pair))).sum::<u128>();
+        // Weighted by requests: a mean of means would favour short runs.
         let ns = sum(|lat| u128::from(lat.mean) * u128::from(lat.n));
         let ns = ns.checked_div(sum(|lat| u128::from(lat.n)))?;
         u64::try_from(ns).ok().map(Span::from_ns)

@@ -253,6 +253,7 @@ impl Stage for KernelStage {
         if self.guests == NonZeroUsize::MIN {
             return requests.iter().map(|request| self.run(*request)).collect();
         }
+        // Before the threads begin, which only read the drives.
         self.drives.draw(requests);
         let made = parallel::map(self.guests, requests, |request| self.make(*request));
         made.into_iter().collect()

@@ -51,6 +51,7 @@ impl Seen {
         // Behind IDE the drive can queue all the same.
         let queue_depth = if is_ide { profile.queue_depth() } else { attached.tags };
         let rpm = match profile.rpm() {
+            // Word 217 of ATA IDENTIFY: 1 is a drive without platters, 0 one that does not say.
             Some(rpm) => u16::try_from(rpm).unwrap_or(0),
             None => u16::from(!attributes.rotational),
         };

@@ -39,6 +39,7 @@ pub fn lead<'a, 'b, R: Ranks, S: Member>(
 ) -> Result<Leader<'a, 'b, R, S>, S::Error> {
     let silent = tell(crew, &Word::Study(study), terms.patience);
     let member = stage();
+    // After its stage is made: all ranks get ready at the same time.
     let others = answers(crew, terms.ready_within);
     let stage = member?;
     if let Some(rank) = silent {
