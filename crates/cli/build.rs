@@ -14,6 +14,7 @@ fn main() {
 
 /// The commit, `-dirty` where files differ from it; `None` for sources that git does not know.
 fn commit() -> Option<String> {
+    // Sources unpacked inside another repository must not get the commit of that one.
     git(&["ls-files", "--error-unmatch", "build.rs"])?;
     for name in ["HEAD", "logs/HEAD"] {
         let path = git(&["rev-parse", "--git-path", name])?;
@@ -21,7 +22,9 @@ fn commit() -> Option<String> {
             println!("cargo::rerun-if-changed={path}");
         }
     }
+    // An edited source makes it `-dirty` without a change of HEAD.
     println!("cargo::rerun-if-changed=..");
+    // No tag matches, so that the output is a hash even at a release.
     git(&["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"])
 }
 

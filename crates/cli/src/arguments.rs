@@ -159,6 +159,7 @@ pub(crate) fn inner_verb(error: &clap::Error) -> Option<Refusal> {
         return None;
     };
     let whole = Arguments::command();
+    // A hidden verb is for drivelab itself and must not be suggested.
     let groups = whole.get_subcommands().filter(|group| {
         group.get_subcommands().any(|inner| inner.get_name() == typed && !inner.is_hide_set())
     });
@@ -185,6 +186,7 @@ pub(crate) fn wrong_value(error: &clap::Error) -> Option<Refusal> {
     }
     let text = error.to_string();
     let message = text.strip_prefix("error: ").unwrap_or(&text);
+    // The hint below replaces what the library says about `--help`.
     let message = message.split("\n\nFor more information").next().unwrap_or(message).trim_end();
     let plainly =
         |message: String, (library, plain): &(&str, &str)| message.replace(library, plain);
@@ -203,6 +205,7 @@ pub(crate) fn shown_plainly(
         Some(text) => shown_in_line(text).into_owned().into(),
         None => word,
     });
+    // Escaping may turn a wrong value into a valid one: then the first error stands.
     parse(plainly).err().unwrap_or(error)
 }
 

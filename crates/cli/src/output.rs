@@ -83,6 +83,7 @@ pub(crate) fn create(path: &Path, kind: &Kind) -> Result<NewFile, Refusal> {
 /// Replaces the file at `path` by `bytes`, or leaves it as it was.
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>, kind: &Kind) -> Result<(), Refusal> {
     let target = judged(path, kind)?;
+    // Ctrl-C must not end the process before the file is renamed.
     let _whole = interrupt::shield();
     target.replace(bytes.as_ref()).at_path("write", path)
 }
@@ -123,6 +124,7 @@ fn refuse_contents(target: &Target, path: &Path, kind: &Kind) -> Result<(), Refu
     }
     let mut head = Vec::new();
     if kind.by_end {
+        // The footer of Parquet is at the end of the file.
         let from = SeekFrom::Start(len.saturating_sub(HEAD_BYTES));
         file.seek(from).at_path("read", path)?;
     }
@@ -225,6 +227,7 @@ fn is_measurement(head: &[u8]) -> bool {
 
 /// An archive whose first entry is of a captured tree.
 fn is_capture(head: &[u8]) -> bool {
+    // `ustar` stands at byte 257 of a header (POSIX, pax).
     let is_archive = head.get(257..262) == Some(b"ustar".as_slice());
     let of_tree = ["sys/", "proc/", "dmesg\0"];
     is_archive && of_tree.iter().any(|start| head.starts_with(start.as_bytes()))

@@ -47,6 +47,7 @@ pub(crate) fn called_by_content<'a>(
     arms: Vec<ArmFiles<'a>>,
     archive: &ArchiveArgs,
 ) -> Vec<ArmFiles<'a>> {
+    // A file of this name takes precedence over a kept run.
     let is_id = |arm: &ArmFiles| match arm.files[..] {
         [file] if !file.exists() => {
             let query = file.to_str().map(|typed| Query::read(typed, now_ms()));
@@ -74,6 +75,7 @@ fn kept_run(archive: &Archive, typed: &Path) -> Option<Kept> {
     let query = Query::read(typed, now_ms()).ok().flatten()?;
     let ids: Vec<String> =
         query.ids(archive, typed).ok()?.iter().map(ToString::to_string).collect();
+    // An ambiguous id is refused when the runs are read.
     let [_] = ids[..] else { return None };
     archive.listed(&Filter::default(), &ids).ok()?.runs.into_iter().next()
 }
@@ -215,6 +217,7 @@ pub(crate) fn several_files(arms: &[ArmFiles], input: &Input) -> Option<String> 
             None => groups.push((name.to_owned(), vec![arm.files[0]])),
         }
     }
+    // One `--` separates two groups, not more.
     let [(_, first), (_, others)] = &groups[..] else { return None };
     Some(format!(
         "Each of the {} files is an arm with one run. To compare them as two arms with several \

@@ -69,6 +69,7 @@ fn beside_paths() -> [Vec<String>; 3] {
 
 /// The script for bash with `drive:NAME` as one word, which bash splits at the colon.
 pub(crate) fn for_bash(script: &str) -> String {
+    // The script defines `_drivelab`; bash must call our wrapper around it instead.
     let joined = script.replace("complete -F _drivelab ", "complete -F _drivelab_joined ");
     format!("{joined}\n{}", include_str!("completion.bash"))
 }
@@ -76,6 +77,7 @@ pub(crate) fn for_bash(script: &str) -> String {
 /// The script for zsh, completing files too where it has names only.
 pub(crate) fn for_zsh(script: &str) -> String {
     beside_paths().into_iter().fold(script.to_owned(), |script, names| {
+        // A colon separates the parts of a specification (`man 1 zshcompsys`, `_arguments`).
         let names = names.join(" ").replace(':', "\\:");
         let both = format!(
             ":{{_alternative \"names\\:name\\:({})\" \"files\\:file\\:_files\"}}",

@@ -92,6 +92,7 @@ impl From<&DurabilityArgs> for Config {
         let file = || LedgerSink::File(arguments.ledger.clone());
         Self {
             keeper: arguments.server.clone().map_or_else(file, LedgerSink::Server),
+            // A part of a page could not be verified.
             size: Bytes::new(arguments.size.unwrap_or(SIZE).get() / page * page),
             exactly: arguments.size.is_some(),
             runtime: arguments.runtime,
@@ -193,6 +194,7 @@ fn show(findings: Findings, text: &str, ui: Ui) -> Outcome {
     }
     Ok(match (findings.is_good(), findings.promised()) {
         (false, _) => Exit::No,
+        // Nothing was promised, so nothing was tested.
         (true, 0) => Exit::Inconclusive,
         (true, _) => Exit::Done,
     })

@@ -57,6 +57,7 @@ pub(crate) fn completions(arguments: &CompletionsArgs, mut whole: Command, ui: U
 
 /// Prints or writes man pages of the `whole` command line.
 pub(crate) fn man(arguments: &ManArgs, whole: Command, ui: Ui) -> Outcome {
+    // The pages of `help` would repeat the others.
     let mut whole = whole.disable_help_subcommand(true);
     // Fills in what every verb takes.
     whole.build();
@@ -158,6 +159,7 @@ fn examples_section(after_help: &str) -> String {
             Some((title, body)) if !title.contains('\n') => (title.to_uppercase(), body),
             _ => ("NOTES".to_owned(), block),
         };
+        // `man 7 man-pages` gives this section another name.
         let title = if title == "EXIT CODES" { "EXIT STATUS".to_owned() } else { title };
         section += &format!(".SH {title}\n.nf\n{}\n.fi\n", roff(body.trim_matches('\n')));
     }
@@ -167,6 +169,7 @@ fn examples_section(after_help: &str) -> String {
 /// Text as roff shows it: a backslash and a hyphen are escaped, and so is a line that looks like a
 /// request.
 fn roff(text: &str) -> String {
+    // Backslashes first: the other escapes contain some.
     let escaped = text.replace('\\', "\\e").replace('-', "\\-");
     let lines: Vec<String> = escaped.lines().map(roff_line).collect();
     lines.join("\n")

@@ -127,6 +127,7 @@ fn build(cache: &Cache, build: &Build<'_>, ui: Ui) -> Result<Kernel, Refusal> {
     let progress = |progress: kernel::Progress<'_>| match progress {
         kernel::Progress::Step(step) => ui.note(&format!("guest kernel: {step}")),
         kernel::Progress::Compiled(count) => {
+            // The number of files is an estimate: the bar must not pass its end.
             bar.at(count.min(kernel::COMPILED_ABOUT), "files compiled");
         }
         kernel::Progress::Removing(folder) => ui.note(&format!(

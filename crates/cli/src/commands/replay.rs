@@ -140,6 +140,7 @@ impl Sink {
         if let Some(times) = &mut self.times
             && let Err(error) = writeln!(times, "{modelled_ms:.6}")
         {
+            // The first error is the cause of the later ones.
             self.failed_write.get_or_insert(error);
         }
         if let (Some(compared), Some(measured)) = (&mut self.compared, answer.entry.measured) {
@@ -189,6 +190,7 @@ pub(crate) fn run(arguments: &ReplayArgs, ui: Ui) -> Outcome {
     let format = requests.format();
     let notes = target::one_drive(&spec, specimen.as_ref()).into_iter().chain(requests.notes());
     let notes = notes.collect();
+    // It holds the progress bar, which must be gone before anything is printed.
     drop(requests);
     if let (Some(times), Some(path)) = (sink.times.take(), &arguments.times) {
         let written = match sink.failed_write.take() {

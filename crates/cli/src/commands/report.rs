@@ -230,6 +230,7 @@ fn words(arguments: &ReportArgs) -> Vec<String> {
     if !arguments.factor.is_empty() {
         words.extend(["--factor".to_owned(), arguments.factor.join(",")]);
     }
+    // All words behind `--` are files, so it comes last.
     if !arguments.others.is_empty() {
         words.push("--".to_owned());
         words.extend(arguments.others.iter().map(shown));

@@ -131,6 +131,7 @@ impl Ranks for Mpi {
         if !self.is_taken(to, deadline) {
             return false;
         }
+        // In a fixed byte order, as hosts may differ.
         let length = (message.len() as u64).to_le_bytes();
         let whole = [&length[..], message].concat();
         let pieces = whole.chunks(PIECE).map(|piece| self.send_piece(to, piece)).collect();

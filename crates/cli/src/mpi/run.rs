@@ -143,6 +143,7 @@ fn load_of(request: &Request, rank: u32, host: &str) -> Result<RunPlan, Refusal>
     };
     let path = of_rank(&path.display().to_string(), rank, host);
     let seed = request.seed;
+    // Rank 0 makes the requests that a run on one host makes with this seed.
     let seed = if rank == 0 { seed } else { Rng::for_part(seed, u64::from(rank)).bits() };
     Ok(load.plan(path.into(), seed, &request.permissions))
 }

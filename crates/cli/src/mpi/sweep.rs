@@ -57,6 +57,7 @@ fn on(mpi: &Mpi, arguments: &RanksSweepArgs, ui: Ui) -> Result<(Exit, bool), Ref
         let known = modelled.rows(&folder, &points)?;
         missing.extend((0..points.len()).filter(|number| !known.rows.contains_key(number)));
     }
+    // `Rows::open` needs a file that no other rank writes.
     let mut rows = Rows::open(&folder, &format!("rows-rank-{rank}-of-{size}.jsonl"))?;
     let console = Console::new(ui);
     let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
@@ -84,6 +85,7 @@ fn on(mpi: &Mpi, arguments: &RanksSweepArgs, ui: Ui) -> Result<(Exit, bool), Ref
     if !lost.is_empty() {
         ui.warn(&format!("ranks were lost: {lost:?}; the same command makes what is missing"));
     }
+    // Read again, as other ranks have added rows.
     let exit = show(&modelled.swept(&modelled.rows(&folder, &points)?), ui)?;
     Ok((if lost.is_empty() { exit } else { Exit::HostsLost }, may_finish))
 }

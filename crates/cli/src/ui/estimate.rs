@@ -55,6 +55,7 @@ impl Estimate {
         let first = self.moments.map_or((begin, began_s), |[first, _]| first);
         self.moments = Some([first, (done, elapsed_s)]);
         let [work, took_s] = [done - begin, elapsed_s - began_s];
+        // Counts are whole, in floating point: a remainder below 0.5 is none.
         let is_whole = self.round <= 0.0 || done % self.round < 0.5;
         if work <= 0.0 || took_s < self.stretch_s || !is_whole {
             return;
@@ -106,6 +107,7 @@ pub(super) fn in_words([least, most]: [f64; 2]) -> String {
         most if most < 5400.0 => ("min", 60.0),
         _ => ("h", 3600.0),
     };
+    // Bounds are rounded outwards, so that the interval still holds.
     let round = |value: f64, up: bool| {
         let value = value / seconds;
         let value = if up { value.ceil() } else { value.floor() };

@@ -72,6 +72,7 @@ impl Ui {
     /// Prints a result in a format that other programs read: as it is, unless a terminal reads it.
     pub(crate) fn document(self, text: &str) -> Outcome {
         if std::io::stdout().is_terminal() {
+            // The CR of a format with CRLF lines would be shown as an escape.
             return print_lines(&shown(&text.replace("\r\n", "\n")));
         }
         print_lines(text)
@@ -96,6 +97,7 @@ impl Ui {
 
     /// Tells the user something that is no result.
     pub(crate) fn note(self, text: &str) {
+        // A closed stderr must not end the work.
         let _ = writeln!(anstream::stderr(), "{}", as_message(text));
     }
 
@@ -133,6 +135,7 @@ fn print_lines(text: &str) -> Outcome {
 fn print(parts: &[&[u8]]) -> Outcome {
     let _whole = interrupt::shield();
     let mut out = std::io::stdout().lock();
+    // An error of the buffer at exit would go unnoticed.
     let written = parts.iter().try_for_each(|part| out.write_all(part)).and_then(|()| out.flush());
     written.map_err(|error| {
         let refusal = Refusal::machine("cannot write to standard output").because(error);
@@ -160,6 +163,7 @@ pub(crate) fn show_failure(failure: &Refusal) -> Exit {
 pub(crate) fn show_usage(error: &clap::Error) -> ExitCode {
     let plain = error.to_string();
     let short = as_message(&plain);
+    // The library prints in colour; it does so where nothing had to be cut or escaped.
     if short == plain || !error.use_stderr() {
         error.exit();
     }

@@ -327,6 +327,7 @@ fn message(load: &Load) -> String {
 
 impl Drop for Progress {
     fn drop(&mut self) {
+        // It may run during a panic, when the lock is poisoned.
         if let (Show::Json, Ok(mut course)) = (self.show, self.course.lock())
             && course.said.is_some()
         {

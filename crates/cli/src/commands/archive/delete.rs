@@ -34,6 +34,7 @@ pub(crate) fn run(arguments: &DeleteArgs, ui: Ui) -> Outcome {
     for run in &arguments.runs {
         ids.extend(archive::ids(&archive, run)?);
     }
+    // Two words may name the same run, which counts once in the question.
     ids.sort_unstable();
     ids.dedup();
     if !arguments.yes {

@@ -107,6 +107,7 @@ fn stream(archive: &Archive, filter: &Filter, ui: Ui) -> Outcome {
         }
         damage.extend(listed.damage);
     }
+    // An empty list has no line break between its brackets.
     ui.result(end.strip_prefix("\n  ").filter(|_| is_first).unwrap_or(end))?;
     Ok(say_damage(&damage, ui))
 }
@@ -135,6 +136,7 @@ pub(crate) fn listed(archive: &Archive, filter: &Filter) -> Result<Listed, Refus
 fn refuse_unknown(archive: &Archive, filter: &Filter) -> Result<(), Refusal> {
     if let Some(metric) = &filter.metric {
         let names = archive.figure_names()?;
+        // In an empty archive no name is a mistake.
         if !names.is_empty() && !names.contains(metric) {
             let message = format!("no kept run has a figure `{metric}`");
             return Err(Refusal::request(message).hint(meant("figures", metric, &names)));

@@ -46,6 +46,7 @@ pub(crate) fn run(arguments: &LabelArgs, ui: Ui) -> Outcome {
     for run in runs {
         ids.extend(archive::ids(&archive, run)?);
     }
+    // Looked up first: afterwards nothing says what the labels were.
     let lost = replaced(&archive, &ids, label)?;
     archive.label(&ids, label)?;
     for (old, count) in &lost {

@@ -91,6 +91,7 @@ fn watched<T>(
     let progress = Progress::steps(0, what);
     archive.watch(move |done, of| progress.observe(Event::Steps { what: "", done, of }));
     let result = work(archive);
+    // The archive outlives the progress bar.
     archive.watch(|_, _| ());
     Ok(result?)
 }
@@ -152,6 +153,7 @@ fn import(
         say_unlabelled(&archive, label, &merged.there, ui)?;
     }
     if ui.json {
+        // The runs of a study are reached through the study, so only its id is printed.
         let wholes = entries.iter().filter(|entry| entry.position.is_none());
         let ids = wholes.map(|entry| entry.id.to_string()).filter(|id| archive.find(id).is_ok());
         let ids: Vec<String> = ids.collect();
@@ -200,6 +202,7 @@ fn of_file(
     label: Option<&String>,
     format: Option<&str>,
 ) -> Result<Vec<Entry>, Refusal> {
+    // The time of a folder changes with every file in it, that of the journal with a run.
     let written = if path.is_dir() { path.join("runs.jsonl") } else { path.to_owned() };
     let written = written.metadata().and_then(|about| about.modified());
     let time_ms = written.map_or_else(|_| now_ms(), millis);
@@ -225,6 +228,7 @@ fn of_file(
             unreachable!("no file or folder holds these")
         }
     };
+    // `label:NAME` means a study once, not each of its runs.
     for entry in entries.iter_mut().filter(|entry| entry.position.is_none()) {
         entry.label = label.cloned().or_else(|| entry.label.take());
     }

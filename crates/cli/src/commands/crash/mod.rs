@@ -196,6 +196,7 @@ fn conclude(report: &CrashTest, ui: Ui) -> Outcome {
         ));
         return Ok(Exit::Interrupted);
     }
+    // If some cuts have no certain answer, no failure does not mean that all is well.
     let is_sure = report.disagreements.is_empty() && report.too_slow.is_empty();
     Ok(match (report.cuts(), report.failures.is_empty()) {
         (0, _) => Exit::Inconclusive,

@@ -17,6 +17,7 @@ pub(super) enum Medium {
 impl Medium {
     /// The medium of a modelled drive.
     pub(super) fn of_model(about: &About) -> Self {
+        // An array or a tier is more than one drive.
         let alone = about.arrangement.is_none() && about.tier.is_none();
         let attached = about.attached.as_ref().filter(|it| alone && it.flash.is_some());
         attached.map_or(Self::Unknown, |attached| Self::SolidState {
@@ -83,6 +84,7 @@ fn interface(device: &AttachedDevice) -> Option<DriveInterface> {
 fn pcie(summary: &str) -> Option<Link> {
     let (speed, rest) = summary.split_once(" GT/s x")?;
     let lanes = rest.split(' ').next()?;
+    // Rates as sysfs prints them (`current_link_speed`).
     let generation = match speed {
         "2.5" => 1,
         "5.0" => 2,

@@ -81,6 +81,7 @@ pub(crate) fn predict(arguments: PredictArgs, ui: Ui) -> Outcome {
     let writes = options.rw.is_some_and(Rw::writes);
     let lasting = drives.is_flash && writes && !is_limited;
     if drives.is_flash && !is_timed {
+        // What fills flash is the bytes: large requests need fewer.
         let requests = FLASH_REQUESTS / if lasting { units(&options)? } else { 1 };
         options.number_ios = options.number_ios.or(Some(requests.max(FEWEST_REQUESTS)));
     }

@@ -105,8 +105,10 @@ fn text(class: &str, seed: u64, numbers: &[Number]) -> String {
          base = \"{class}\"\nmodel = \"random drive {seed} of the class {class}\"\n"
     );
     for Number { name, value, source } in numbers {
+        // TOML allows `_` in numbers, Rust's parser does not.
         let is_number = value.replace('_', "").parse::<f64>().is_ok();
         let value = if is_number { value.clone() } else { format!("\"{value}\"") };
+        // A line break would end the comment.
         text += &format!("{name} = {value}  # [E] {}\n", source.replace('\n', " "));
     }
     text

@@ -124,6 +124,7 @@ impl CollectArgs {
         let lines = text.iter().flat_map(|text| text.lines());
         let listed = lines.map(|line| line.split('#').next().unwrap_or_default().trim());
         let named = self.host.iter().map(String::as_str);
+        // Two loads at once on a host in both lists would disturb each other.
         let mut known = BTreeSet::new();
         let all = named.chain(listed.filter(|line| !line.is_empty()));
         let hosts: Result<Vec<Reach>, String> =
@@ -152,10 +153,12 @@ impl CollectArgs {
             return Err(Refusal::request("--target without a run")
                 .hint("say what to run: -- --rw randread --runtime 5s"));
         }
+        // On the host it would be read as an option.
         if let Some(odd) = self.target.iter().find(|it| it.starts_with('-') || it.is_empty()) {
             return Err(Refusal::request(format!("`{odd}` is not a target"))
                 .hint("name a device or a file: --target /dev/sda"));
         }
+        // Without --target the drives are known only on the host: any name does for the check.
         let first = self.target.first().map_or("/dev/disk", String::as_str);
         let is_asked = !self.run.is_empty();
         if is_asked {

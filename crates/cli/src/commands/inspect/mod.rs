@@ -147,6 +147,7 @@ fn watch_disks(reader: &mut Reader, found: &Inspection, seconds: u64, ui: Ui) ->
             if interrupt::requested() {
                 return Ok(Exit::Interrupted);
             }
+            // In short pieces, so that Ctrl-C is noticed soon.
             let rest = due.saturating_duration_since(Instant::now());
             std::thread::sleep(rest.min(Duration::from_millis(50)));
         }

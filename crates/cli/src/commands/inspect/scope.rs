@@ -50,6 +50,7 @@ impl Scope {
     /// The reader of the tree.
     pub(super) fn reader(&self) -> Result<Reader, Refusal> {
         let Some(root) = &self.root else { return Ok(Reader::new("/")) };
+        // An unreadable folder would look like a machine without disks.
         std::fs::read_dir(root).at_path("read the tree", root)?;
         Ok(Reader::new(root.clone()))
     }
@@ -67,6 +68,7 @@ impl Scope {
     /// A name with a slash that exists here is a file or a device file; any other is a name.
     fn wanted(&self, name: &Path) -> Wanted {
         let text = name.to_string_lossy().into_owned();
+        // `sda` is a disk even if a file in the working directory has this name.
         let here = text.contains('/') && self.root.is_none();
         let holder = if here { attached::holder(name) } else { None };
         holder.unwrap_or(Wanted::Name(text))

@@ -126,6 +126,7 @@ const TAGS_MAX: usize = 256;
 /// Serves until interrupted, or until the power is cut.
 pub(crate) fn run(arguments: &ServeArgs, ui: Ui) -> Outcome {
     if arguments.end_with_parent {
+        // A study that is killed cannot end its server (`man 2 prctl`, PR_SET_PDEATHSIG).
         rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))
             .map_err(std::io::Error::from)?;
     }

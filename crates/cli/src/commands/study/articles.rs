@@ -120,6 +120,7 @@ fn studies(only: &[u32]) -> Result<Vec<Article>, Refusal> {
         let has_kernel = study.is_made_for(StageName::Kernel);
         studies.extend(study.article.map(|number| Article { number, name, has_kernel }));
     }
+    // The number is the first field, so this is the order of the articles.
     studies.sort_unstable();
     let is_unknown = |number: &&u32| studies.iter().all(|known| known.number != **number);
     if let Some(unknown) = only.iter().find(is_unknown) {

@@ -69,6 +69,7 @@ fn attached(study: &StudyFile, runs: &[StoredRun]) -> Question {
     let baseline = (1..study.arms.len()).map(|to| (0, to));
     let contrasts = study.contrasts.iter().map(|contrast| (contrast.from, contrast.to));
     let mut pairs: Vec<(usize, usize)> = baseline.collect();
+    // Contrasts from arm 0 are among the pairs already.
     pairs.extend(contrasts.filter(|(from, _)| *from > 0));
     let tasks = runs.iter().map(|run| group(study, run)).max().map_or(1, |last| last + 1);
     let samples = runs.iter().flat_map(|run| {
@@ -77,6 +78,7 @@ fn attached(study: &StudyFile, runs: &[StoredRun]) -> Question {
         let hosts = run.record.hosts.iter().flat_map(|hosts| &hosts.hosts);
         let of_hosts: Vec<Sample> = hosts
             .map(|host| {
+                // Each rank has its range of groups.
                 let group = group + tasks * host.rank as usize;
                 Sample { arm, group, facts: attachment::facts(&host.run) }
             })
