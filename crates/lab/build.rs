@@ -30,5 +30,6 @@ fn main() {
         println!("cargo::rerun-if-changed={folder}");
     }
     println!("cargo::rerun-if-changed=src/sweep/revision.rs");
+    // Cargo watches only what is named, so the script names itself, too.
     println!("cargo::rerun-if-changed=build.rs");
 }

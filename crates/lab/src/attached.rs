@@ -21,6 +21,7 @@ static READER: LazyLock<Mutex<Reader>> = LazyLock::new(|| Mutex::new(Reader::new
 pub fn to_path(path: &Path) -> Attached {
     // A file that is laid out by the run is where its folder is.
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    // Links are resolved where there is a file: the disk that holds it counts.
     let path = path.canonicalize().unwrap_or(path);
     let there = path.ancestors().find_map(|part| Some((part, holder(part)?)));
     let Some((_, wanted)) = there else {
@@ -51,6 +52,7 @@ fn is_block_device(path: &Path) -> bool {
 pub fn holder(path: &Path) -> Option<Wanted> {
     let about = std::fs::metadata(path).ok()?;
     let block = about.file_type().is_block_device();
+    // A device file lies on the file system of /dev; its device is `rdev`.
     let number = if block { about.rdev() } else { about.dev() };
     let path: PathBuf = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let path = path.to_string_lossy().into_owned();

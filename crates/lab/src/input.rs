@@ -135,6 +135,7 @@ impl Lines {
     pub fn next_line(&mut self) -> Result<Option<(&str, u64)>, Refusal> {
         self.line.clear();
         self.count += 1;
+        // One byte more, as a line may end exactly at the limit.
         let mut part = (&mut self.input).take(LINE_BYTES_MAX as u64 + 1);
         let length = part.read_until(b'\n', &mut self.line).at_path(self.what, &self.path)?;
         let wrong = |why: &str| {
@@ -163,6 +164,7 @@ impl Patient {
     /// Opens a file; a pipe and a terminal too, without waiting. `-` is standard input.
     fn open(path: &Path, what: &str) -> Result<Self, Refusal> {
         if path == Path::new("-") {
+            // A copy: dropping the file must not close standard input.
             let stdin = std::io::stdin().as_fd().try_clone_to_owned().at_path(what, path)?;
             return Ok(Self { file: stdin.into(), lonely: false });
         }

@@ -33,6 +33,7 @@ fn journal(journalctl: &Path, deadline: Duration) -> Option<KernelLog> {
     journal.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let child = journal.spawn().ok()?;
     let pid = Pid::from_child(&child);
+    // With room for the text: the thread must end even if the wait was given up.
     let (told, said) = sync_channel(1);
     std::thread::spawn(move || told.send(all_of(child)));
     let Ok(log) = said.recv_timeout(deadline) else {

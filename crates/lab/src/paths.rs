@@ -8,6 +8,7 @@ use drivelab_core::Refusal;
 /// Our folder of this user, where the XDG base directory specification puts files of one kind;
 /// `None` where the user has no home.
 pub fn user_folder(variable: &str, below_home: &str) -> Option<PathBuf> {
+    // Relative paths are ignored, as the specification demands.
     let absolute =
         |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder =

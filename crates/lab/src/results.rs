@@ -104,6 +104,7 @@ pub fn find_in(
         }
         Ok::<_, Refusal>(())
     })?;
+    // A label means one work by the user's word; a time may mean any.
     if typed.starts_with('@')
         && let [Content::Runs(runs)] = &found[..]
     {
@@ -399,6 +400,7 @@ fn is_run(text: &str) -> bool {
     });
     let is_json = text_of_json.starts_with('{') || is_list;
     let has_schema = text.contains("\"schema\"") && !results::is_known(text);
+    // Every schema of ours begins so.
     is_json && (text.contains("\"drivelab.") || has_schema)
 }
 

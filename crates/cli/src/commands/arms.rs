@@ -27,6 +27,7 @@ pub(crate) fn arms<'a>(
         return Err(Refusal::request("nothing to compare")
             .hint("give two results: drivelab compare before.json after.json"));
     }
+    // The parser takes all words behind `--` for files.
     if let Some(option) = others.iter().find(|path| is_option(path)) {
         let message = format!("`{}` follows `--`, where only files can stand", option.display());
         return Err(Refusal::request(message)
@@ -202,6 +203,7 @@ fn without_number(name: &str) -> &str {
 /// A hint where the shell made one arm of each file: runs that belong together have no `--` between
 /// their arms.
 pub(crate) fn several_files(arms: &[ArmFiles], input: &Input) -> Option<String> {
+    // Two files are two arms without doubt.
     let are_single = arms.len() > 2
         && arms.iter().all(|arm| arm.files.len() == 1)
         && input.arms.iter().all(|arm| arm.runs.len() == 1);

@@ -143,6 +143,7 @@ fn from_pairs(path: &Path, arguments: &CompareArgs) -> Result<Input, Refusal> {
         baseline: arguments.baseline.clone(),
         better: arguments.better.as_deref().map(|word| match word {
             "less" => Better::Less,
+            // The parser takes no third word.
             _ => Better::More,
         }),
         equal: arguments.aa,

@@ -133,6 +133,7 @@ impl Sink {
         self.errors += u64::from(answer.result.is_err());
         self.furthest = self.furthest.max(Sectors::new(answer.entry.request.end().get()).bytes());
         self.late_max = self.late_max.max(answer.late);
+        // A trace with think times has no arrivals.
         let arrival = answer.entry.at.map_or(Span::ZERO, |at| at.since(Time::ZERO));
         self.recorded = self.recorded.max(arrival);
         self.latencies.record(answer.latency);
@@ -170,6 +171,7 @@ pub(crate) fn run(arguments: &ReplayArgs, ui: Ui) -> Outcome {
     let Some(first) = requests.next()? else {
         return Err(no_request(&arguments.trace, requests.why_empty()));
     };
+    // The first request shows whether the trace has think times.
     let how = match arguments.how {
         Some(How::Closed) => Loop::Closed,
         None if first.think.is_some() => Loop::Closed,

@@ -67,6 +67,7 @@ impl Estimate {
                 pair.iter().fold([0.0; 2], |[work, took_s], one| [work + one[0], took_s + one[1]])
             });
             self.stretches = joined.collect();
+            // All stretches must weigh alike, so the next ones are as long as the joined ones.
             self.stretch_s *= 2.0;
         }
     }

@@ -109,6 +109,7 @@ impl Ui {
 
 /// Asks a question that is answered with yes or no; returns `None` if no one can answer.
 pub(crate) fn confirm(question: &str) -> Option<bool> {
+    // A script would wait for an answer for ever.
     if !std::io::stdin().is_terminal() {
         return None;
     }

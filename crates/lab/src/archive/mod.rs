@@ -33,6 +33,7 @@ impl Location {
 
     fn open_with(&self, patience: Patience) -> Result<Archive, Refusal> {
         let path = self.path()?;
+        // A server has no folder to make.
         let folder = path.parent().filter(|it| !it.as_os_str().is_empty() && !is_server(&path));
         if let Some(folder) = folder {
             make_folder(folder).at_path("create", folder)?;
@@ -96,6 +97,7 @@ pub fn ids(archive: &Archive, typed: &str) -> Result<Vec<RunId>, Refusal> {
 
 /// Milliseconds since 1970.
 pub fn millis(time: SystemTime) -> u64 {
+    // A clock that is set before 1970 reads as 1970.
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -109,6 +109,7 @@ impl<'a> Worker<'a> {
                 return;
             }
             if let Err(failure) = self.batch(begin..end) {
+                // The first is reported: the others may follow from it.
                 self.found.lock().expect(HELD).failure.get_or_insert(failure);
                 return;
             }
@@ -125,6 +126,7 @@ impl<'a> Worker<'a> {
         let Campaign { test, worked, plan, .. } = self.campaign;
         let mut rest = indices;
         while !rest.is_empty() && !self.must_stop() {
+            // A single cut needs no shared guest.
             if rest.len() == 1 {
                 return self.judge(rest.start, None);
             }

@@ -72,6 +72,7 @@ fn smallest(
         Ok(match test.check(replay, worked, at, choose)? {
             CheckOutcome::Found(checked) => checked.finding == found.finding,
             CheckOutcome::TooSlow | CheckOutcome::Stopped => {
+                // Counted as no failure: what was left out may be needed.
                 is_known = false;
                 false
             }

@@ -125,6 +125,7 @@ impl Test {
 
     /// Memory that each copy of the drive's bytes may take.
     pub fn memory(&self) -> Bytes {
+        // Each thread of a campaign has two replays; the workload had a medium and a recording.
         Bytes::new(Memory::limit_here().get() / (2 * self.jobs as u64 + 2))
     }
 

@@ -49,6 +49,7 @@ pub fn ask(host: &Reach, request: &Request) -> Result<Collected, String> {
 /// The words of a run. The target comes last, and is not an option even where it begins with a
 /// dash.
 fn words(target: &str, options: &[String]) -> Vec<String> {
+    // The host's archive must not keep what is kept here.
     let begin = ["run", "--json", "--no-archive"].map(str::to_owned);
     let end = ["--", target].map(str::to_owned);
     [&begin[..], options, &end].concat()

@@ -70,6 +70,7 @@ impl Reach {
                 Ok(format!("exec {} {words}", quoted(own)))
             }
             Self::There(host) => {
+                // Quoted twice, as the shell of the other host reads the words again.
                 let there = quoted(&format!("{} {words}", ssh.program));
                 Ok(format!("exec {} {} {there}", ssh.command, quoted(host)))
             }

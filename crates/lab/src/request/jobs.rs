@@ -281,6 +281,7 @@ fn length(target: &Path) -> Option<Bytes> {
     if !kind.is_file() && !kind.is_block_device() {
         return None;
     }
+    // The metadata of a block device has no length.
     let end = File::open(target).ok()?.seek(SeekFrom::End(0)).ok()?;
     Some(Bytes::new(end)).filter(|length| *length > Bytes::ZERO)
 }

@@ -167,6 +167,7 @@ impl Commands {
         path: &Path,
         edges: Edges<'_>,
     ) -> Result<RunRecord, Refusal> {
+        // `reset` must run even if Ctrl-C ends the command.
         let _undone = interrupt::shield();
         let is_named = !path.as_os_str().is_empty();
         let ground = ground_at(path, is_named.then(|| crate::attached::to_path(path)));

@@ -40,6 +40,7 @@ pub(super) struct Ended {
 pub(super) fn run(command: &str, patience: Patience) -> io::Result<Ended> {
     let mut shell = Command::new("sh");
     shell.env(LOCALE.0, LOCALE.1);
+    // Without standard input `sudo` still asks, as it opens the terminal itself.
     shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = shell.spawn()?;
     let (send, said) = mpsc::channel();

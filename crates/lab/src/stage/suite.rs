@@ -340,6 +340,7 @@ pub fn on_path(
         };
         let control = control.observed_by(&of_test);
         let made = measure::on_this_machine(std::slice::from_ref(&plan), &control)?.pop();
+        // Only now: what is refused before its first run leaves no file.
         laid_out.iter_mut().for_each(LaidOut::keep);
         Ok::<_, Refusal>(made.and_then(|made| {
             attached = Some(made.attached.clone());

@@ -31,6 +31,7 @@ impl Modelled {
         control: &Control<'_>,
     ) -> Result<Kept, Refusal> {
         let all = self.points()?;
+        // Before the folder is made: a refused sweep leaves none.
         self.check(&all)?;
         let mut rows = Rows::open(folder, &shard.file())?;
         let mut kept = self.rows(folder, &all)?;

@@ -61,6 +61,7 @@ pub fn carry_out<S: Stage + ?Sized>(
                 return Ok(Progressed::Waiting(reboot_first(study, step)));
             }
             let entered = enter(study, stage, out, step, control);
+            // An interruption may be why the arm failed: then it is no failure.
             if let Some(ended) = ended(stage, control) {
                 let is_ready = matches!(entered, Ok(Entered::Ready));
                 leave(stage, out, is_ready.then_some(*step))?;
@@ -277,8 +278,8 @@ fn undo_earlier<S: Stage + ?Sized>(
             out.entered_path().display()
         ));
     }
-    reset.and(undone)?;
     // Both were tried before either failure counts.
+    reset.and(undone)?;
     Ok(out.left()?)
 }
 

@@ -73,6 +73,7 @@ fn of_records(one: &RunRecord, other: &RunRecord) -> Option<String> {
 fn of_values(path: &str, one: &Value, other: &Value) -> Option<String> {
     match (one, other) {
         (Value::Object(ours), Value::Object(theirs)) => {
+            // The keys of both: one may lack a figure of the other.
             let keys = ours.keys().chain(theirs.keys().filter(|key| !ours.contains_key(*key)));
             keys.into_iter().find_map(|key| {
                 let our = ours.get(key).unwrap_or(&Value::Null);

@@ -149,6 +149,7 @@ fn file_system(section: Option<Section>) -> Result<FileSystem, ConfigError> {
 }
 
 fn count(text: &str, most: usize) -> Result<usize, String> {
+    // TOML allows `_` between digits, Rust's parser does not.
     let count: Option<usize> = text.replace('_', "").parse().ok();
     let count = count.filter(|count| (1..=most).contains(count));
     count.ok_or_else(|| format!("`{text}` is not a number from 1 to {most}"))

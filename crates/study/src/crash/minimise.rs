@@ -34,6 +34,7 @@ pub fn minimise<E>(
         if pieces.len() > 2 {
             for piece in &pieces {
                 let rest = left.iter().copied().filter(|write| !piece.contains(write)).collect();
+                // The rest of a part has one part less (`ddmin`).
                 candidates.push((rest, parts.saturating_sub(1).max(2)));
             }
         }

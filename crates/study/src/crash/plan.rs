@@ -106,8 +106,8 @@ fn candidates(point: CutPoint, every: usize, moments: &Moments) -> Vec<Time> {
         CutPoint::Flushes => {
             let mut instants = Vec::with_capacity(3 * moments.flushes.len());
             for (begun, done) in &moments.flushes {
-                let during = *begun + Span::from_ns(done.since(*begun).ns() / 2).max(TICK);
                 // After its begin even if it takes no time.
+                let during = *begun + Span::from_ns(done.since(*begun).ns() / 2).max(TICK);
                 instants.extend([*begun, during, *done + TICK]);
             }
             instants

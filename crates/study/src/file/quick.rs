@@ -20,6 +20,7 @@ pub fn quick(commands: &[String], prepare: Option<&str>) -> String {
         let name = if *times == 1 { command.clone() } else { format!("{command} ({times})") };
         text += &format!("\n[[arm]]\nname = {}\ncommand = {}\n", quoted(&name), quoted(command));
     }
+    // The command of each arm fills this in.
     text += "\n[[workload]]\nname = \"command\"\ncommand = \"{command}\"\n";
     if let Some(prepare) = prepare {
         text += &format!("prepare = {}\n", quoted(prepare));

@@ -115,6 +115,7 @@ fn shortened(command: &str) -> String {
     if first == command && first.chars().count() <= SUMMARY_MAX {
         return command.to_owned();
     }
+    // The ` ...` behind it counts, too.
     let start: String = first.chars().take(SUMMARY_MAX - 4).collect();
     format!("{} ...", start.trim_end())
 }

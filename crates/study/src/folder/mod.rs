@@ -51,6 +51,7 @@ impl Out {
         control: &Control<'_>,
     ) -> Result<Self, Refusal> {
         let kept = keep::make_folder(folder)?;
+        // Locked first: what the checks below find must not change meanwhile.
         let mut journal = Journal::open(&kept, "runs.jsonl")?;
         refuse_finished(folder)?;
         entered::refuse(folder)?;

@@ -37,6 +37,7 @@ fn number(name: &Path, path: &Path) -> Option<u32> {
     let rest = own.strip_prefix(name)?;
     let Some(digits) = rest.strip_prefix('-') else { return rest.is_empty().then_some(1) };
     let number: u32 = digits.parse().ok()?;
+    // Other spellings, such as `-1` and `-02`, are folders of the user.
     (number > 1 && number < u32::MAX && number.to_string() == digits).then_some(number)
 }
 

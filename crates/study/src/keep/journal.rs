@@ -149,6 +149,7 @@ impl Journal {
                 self.file.set_len(self.end)?;
             }
             self.file.write_all(format!("{line}\n").as_bytes())?;
+            // It writes the length as well, which is needed to read the line (`man 2 fdatasync`).
             self.file.sync_data()
         };
         write().at_path("append to", &self.path)?;

@@ -215,6 +215,7 @@ impl KeptStudy {
         study.choose(Choices {
             stage: StageName::from_name(&self.header.stage).ok(),
             blocks: Some(self.header.plan.blocks),
+            // Any other number is that of the blocks.
             specimens: asked.specimens.filter(|specimens| *specimens == 1),
             check_determinism: asked.check_determinism,
             seed: Some(self.header.seed),

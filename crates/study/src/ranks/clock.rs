@@ -72,6 +72,7 @@ fn ask<R: Ranks>(crew: &mut Crew<'_, R>, rank: u32) -> Option<Round> {
     let sent = crew.now();
     crew.send(rank, &[]).then_some(())?;
     let answer = crew.receive(rank)?;
+    // Before the answer is read: the error is half of the round trip.
     let back = crew.now();
     let other = Time::from_ns(u64::from_le_bytes(answer.try_into().ok()?));
     Some(Round { sent, other, back })

@@ -96,6 +96,7 @@ pub(crate) fn run(arguments: &CrashArgs, ui: Ui) -> Outcome {
     let test = Test::new(&file, &arguments.file, jobs.map_or(1, NonZeroUsize::get))?;
     let waiting = Progress::waiting("the workload, once");
     let Some(worked) = test.work(&file)? else { return Ok(interrupted(ui)) };
+    // A spinner must be gone before the next one is drawn.
     drop(waiting);
     let waiting = Progress::waiting("the check, without a power cut");
     if !test.is_whole_at_the_end(&worked)? {

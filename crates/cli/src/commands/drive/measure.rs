@@ -72,6 +72,7 @@ pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
         let message = format!("--allow-destructive names `{other}`, but TARGET is `{target}`");
         return Err(Refusal::request(message).hint("repeat the name of TARGET exactly"));
     }
+    // Before the measurement, which takes minutes.
     keep.check(None)?;
     let settings = |medium: &Medium, of_model: Option<FlashState>| {
         // A speed that is given is that of a disk.

@@ -226,6 +226,7 @@ impl<'a> Drives<'a> {
         seed: u64,
     ) -> Result<JobRecord, Refusal> {
         let workload = options.clone().check()?;
+        // A modelled drive has no path.
         let plan = RunPlan { seed, ..RunPlan::new(PathBuf::new(), workload) };
         let record = target::simulate(self.spec, profile, &plan, &interrupt::silent())?;
         Ok(record.total.expect("a load has a total"))

@@ -99,6 +99,7 @@ pub(super) fn run(arguments: &CollectArgs, ui: Ui) -> Outcome {
     });
     drop(progress);
     let results: Vec<CollectedHost> = results.into_iter().flatten().collect();
+    // What was kept before a failure is shown all the same.
     if broken.is_none() || results.iter().any(|host| host.id.is_some()) {
         show(&results, ui)?;
     }

@@ -311,6 +311,7 @@ fn device(name: &str, arguments: &ServeArgs) -> Result<(Box<dyn Device>, Nature)
     let spec = target::drive_spec(name)?;
     let profile = target::profile(&spec)?;
     let build = || target::build(&profile, &spec.options, arguments.seed);
+    // On another instance, so that the served drive begins unused.
     let typical = server::typical_read(&mut build()?);
     let least = server::least_answer_time(arguments.spin, typical)?;
     if typical < least {

@@ -244,6 +244,7 @@ fn stage_of(arguments: &StudyArgs, study: &StudyFile) -> Result<StageName, Refus
 
 fn asked(arguments: &StudyArgs, name: &str, study: &StudyFile) -> Asked {
     let target = arguments.target.as_deref();
+    // The working directory may be another one when the study is continued.
     let path = target.and_then(|target| std::path::absolute(target).ok());
     // A name that is no text cannot be kept in a text: it must be typed again.
     let text = |path: &Path| path.to_str().map(str::to_owned);
@@ -300,6 +301,7 @@ fn remembered(
     })?;
     let new = Asked { only, drive, check_determinism, ..asked(arguments, name, study) };
     let Some(old) = old else { return Ok(new) };
+    // The same file may be typed in another way: the paths decide.
     let is_same = new.target.is_none() || new.path == old.path;
     let (target, path) = if is_same { (old.target, old.path) } else { (new.target, new.path) };
     Ok(Asked {

@@ -100,6 +100,7 @@ impl Pages for Archived {
             Some(running(folder, standing))
         });
         let mut found: Vec<Running> = found.collect();
+        // A stable sort: the latest stays first among equals.
         found.sort_by_key(|study| study.state != "running");
         Ok(found)
     }

@@ -267,6 +267,7 @@ pub(super) fn served(drive: Drive, physical_sector: Sectors, seed: u64) -> Serve
 fn result<T: DeserializeOwned>(ended: &RunResult) -> Result<T, Refusal> {
     let printed = initramfs::results(&ended.results);
     match (ended.how, printed) {
+        // 3 is a record most of whose requests failed (`Answer::is_failed`).
         (End::PoweredOff, Some((json, 0 | 3))) if json.trim_start().starts_with('{') => {
             serde_json::from_str(json)
                 .map_err(|error| Refusal::machine("the guest's record is damaged").because(error))

@@ -50,8 +50,8 @@ impl Seen {
         let is_ide = attached.controller == Controller::Ide;
         // Behind IDE the drive can queue all the same.
         let queue_depth = if is_ide { profile.queue_depth() } else { attached.tags };
+        // Word 217 of ATA IDENTIFY: 1 is a drive without platters, 0 one that does not say.
         let rpm = match profile.rpm() {
-            // Word 217 of ATA IDENTIFY: 1 is a drive without platters, 0 one that does not say.
             Some(rpm) => u16::try_from(rpm).unwrap_or(0),
             None => u16::from(!attributes.rotational),
         };

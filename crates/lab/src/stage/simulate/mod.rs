@@ -150,6 +150,7 @@ impl Simulator {
     pub(super) fn parts(&self, request: Request) -> Result<Parts, Refusal> {
         let run = self.cell(request)?.expect("only cells have parts");
         let arm = &self.arms[request.arm];
+        // The size is the same with any seed.
         let drives = target::build(&arm.profile, &run.with_drives(&arm.options), 0)?;
         let size = drives.capacity().bytes().get() / run.seeds().len() as u64;
         Ok(Parts { size: Bytes::new(size), seed: run.seed(), seeds: run.seeds().to_vec() })
@@ -187,6 +188,7 @@ impl Simulator {
         if let Some(run) = self.cell(request)? {
             let CellFigures { jobs, total } = self.made[&run.key()].clone();
             let options = run.with_drives(options);
+            // With any seed: only what the drive says about itself is used.
             let drive = target::build(profile, &options, 0)?;
             let attached = attached::to_model(&profile_ref.to_string(), drive.about());
             let spec = DriveSpec { profile: profile_ref.clone(), options };
