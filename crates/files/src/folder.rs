@@ -248,6 +248,7 @@ impl Folder {
             }
             debug_assert!(component(&name).is_ok(), "{}", name.display());
             let is_folder = match entry.file_type() {
+                // Not every file system says the type of an entry (`man 3 readdir`).
                 FileType::Unknown => {
                     FileType::from_raw_mode(self.stat(&name)?.st_mode) == FileType::Directory
                 }

@@ -28,6 +28,7 @@ impl Folder {
         }
         let what = format!("`{}` is a symbolic link", self.path().join(name).display());
         refuse_other_owner(about.st_uid, &what, "followed")?;
+        // An empty name means the open link itself (`man 2 readlink`).
         let target = readlinkat(&link, "", Vec::new())?;
         Ok(Some(std::ffi::OsString::from_vec(target.into_bytes()).into()))
     }

@@ -142,6 +142,7 @@ impl Marked {
             return None;
         }
         let mut text = String::new();
+        // One byte more shows a longer text, which is not ours.
         (&lock).take(marker.text.len() as u64 + 1).read_to_string(&mut text).ok()?;
         if !marker.text.starts_with(&text) {
             return None;

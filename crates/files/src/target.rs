@@ -112,6 +112,7 @@ impl Target {
             }
         }
         let opened = self.file(OFlags::WRONLY | OFlags::NONBLOCK)?;
+        // Emptied only now: O_TRUNC would have emptied any file before it was judged.
         opened.set_len(0)?;
         Ok(NewFile::as_it_is(opened))
     }
@@ -210,6 +211,7 @@ pub fn reopen_to_claim(file: &File) -> io::Result<File> {
 }
 
 fn reopen(file: &File, flags: OFlags) -> io::Result<File> {
+    // The kernel follows such a link to the open file itself, not to its name (`man 5 proc`).
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     Ok(File::from(openat(CWD, path, flags | OFlags::CLOEXEC, Mode::empty())?))
 }

@@ -304,6 +304,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
 
     #[inline]
     fn flush_next(&self) -> bool {
+        // A refused request goes before any new one.
         match &self.held {
             Some(held) => held.op == Op::Flush,
             None => self.requests.flush_next(),

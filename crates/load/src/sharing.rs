@@ -44,6 +44,7 @@ impl Sharing {
         let rest = self.capacity.get().saturating_sub(workload.offset.get());
         let whole = workload.size.map_or(rest, Bytes::get);
         let block = workload.blocks.largest().get().max(SECTOR_BYTES);
+        // In whole blocks: two parts must not share one.
         let part = whole / u64::from(self.numjobs) / block * block;
         debug_assert!(index < self.numjobs, "each part is one job's");
         debug_assert!(part * u64::from(self.numjobs) <= whole, "all parts lie within the region");

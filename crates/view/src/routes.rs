@@ -120,6 +120,7 @@ async fn progress(State(Viewer { pages, streams }): Shared) -> Response {
                 // The page itself says why, when it is loaded again.
                 Err(_) => running::part(&[]),
             });
+            // At the end of a stream the browser opens it again (`EventSource`).
             let part = part.await.ok()?;
             if part != shown {
                 shown.clone_from(&part);

@@ -31,6 +31,7 @@ pub fn bind(port: u16) -> io::Result<TcpListener> {
     // Never another address: pages ask for no password.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
     debug_assert!(listener.local_addr().is_ok_and(|at| at.ip().is_loopback()));
+    // `from_std` needs a socket that does not block.
     listener.set_nonblocking(true)?;
     Ok(listener)
 }
@@ -81,6 +82,7 @@ async fn accept(listener: tokio::net::TcpListener, router: Router, head: Duratio
         let service = TowerToHyperService::new(router.clone());
         tokio::spawn(async move {
             let mut server = hyper::server::conn::http1::Builder::new();
+            // A client that sends nothing would hold one of the connections.
             server.timer(TokioTimer::new()).header_read_timeout(head);
             // What a client does wrong concerns no other.
             let _ = server.serve_connection(TokioIo::new(stream), service).await;

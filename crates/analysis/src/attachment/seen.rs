@@ -67,6 +67,7 @@ impl Seen {
                 unsteady.insert(name.clone(), values.join(", "));
             }
         }
+        // Findings are reported arm by arm, and are no settings.
         unsteady.remove("findings");
         unsteady.into_iter().collect()
     }

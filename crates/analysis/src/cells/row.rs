@@ -131,6 +131,7 @@ pub fn figures(runs: &[CellRun<'_>]) -> Vec<Figure> {
 
 /// The sum of rates; none where one is missing, or where there are none.
 fn sum(rates: &[Option<f64>]) -> Option<f64> {
+    // The sum of nothing is 0, which would read as a rate.
     rates.iter().copied().sum::<Option<f64>>().filter(|_| !rates.is_empty())
 }
 

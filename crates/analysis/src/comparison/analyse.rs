@@ -291,6 +291,7 @@ fn no_primary(metrics: &[&str]) -> Refusal {
 const NAMES_MAX: usize = 5;
 
 fn incomplete(column: &Column, all: &Columns) -> Option<String> {
+    // They are in order, as `find_complete` takes them from sorted cells.
     let is_complete = |block: &usize| column.complete.binary_search(block).is_ok();
     let some = column.cells.iter().flat_map(Cells::blocks);
     let some: Vec<usize> = some.filter(|block| !is_complete(block)).collect();

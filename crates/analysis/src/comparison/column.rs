@@ -98,6 +98,7 @@ impl Cells {
             return;
         }
         let mut order: Vec<usize> = (0..self.blocks.len()).collect();
+        // A stable sort: repeated runs of a block keep their order.
         order.sort_by_key(|at| self.blocks[*at]);
         self.values = order.iter().map(|at| self.values[*at]).collect();
         self.blocks = order.iter().map(|at| self.blocks[*at]).collect();
@@ -156,6 +157,7 @@ fn all_columns<'a>(input: &'a Input, of_run: &[Vec<usize>]) -> Vec<Column<'a>> {
         let (mut shape, mut of_shape): (Option<&[Figure]>, Vec<usize>) = (None, Vec::new());
         for (run, block) in runs.iter().zip(&of_run[arm]) {
             let figures = run.figures.shape();
+            // By address: comparing the names would cost more than adding the values.
             if !shape.is_some_and(|shape| std::ptr::eq(shape, figures)) {
                 of_shape.clear();
                 for figure in figures {

@@ -68,6 +68,7 @@ pub fn by_name(name: &str) -> Option<Better> {
     if is_one_of(&lower, NAMES_NEITHER) || has_any(&words, NEITHER) {
         return None;
     }
+    // Before rates: of errors per second less is better, too.
     if has_any(&words, FAULTS) {
         return Some(Less);
     }

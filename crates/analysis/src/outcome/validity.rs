@@ -112,6 +112,7 @@ pub fn in_words(flaws: &[Flaw]) -> String {
 }
 
 fn is_above(failed: u64, requests: u64) -> bool {
+    // A count times 100 may exceed 64 bits.
     u128::from(failed) * 100 > u128::from(requests) * u128::from(FAILED_PERCENT)
 }
 

@@ -72,6 +72,7 @@ fn several(document: &Value) -> Option<String> {
     if let Some(cells) = document.get("cells").and_then(Value::as_array) {
         return Some(format!("a matrix of {} cells", cells.len()));
     }
+    // Only the result of a job file names a file in its configuration.
     document.get("config")?.get("file")?;
     let jobs = document.get("jobs")?.as_array()?;
     Some(format!("the result of a job file with {} jobs", jobs.len()))

@@ -19,6 +19,7 @@ pub fn points(record: &RunRecord) -> Vec<Point> {
     let (Some(total), Some(workload)) = (&record.total, &record.config.workload) else {
         return Vec::new();
     };
+    // Bytes give a position only where one stream goes forward without gaps.
     let is_in_order = matches!(workload.rw, Rw::Read | Rw::Write)
         && (workload.streams, record.config.numjobs, workload.backwards) == (1, 1, false)
         && workload.stride.is_none();

@@ -49,6 +49,7 @@ impl<'a> Blocks<'a> {
             assert!(run.workload < workloads, "a run of workload {} of {workloads}", run.workload);
             cells.entry((run.workload, run.arm, run.block)).or_default().push(run);
         }
+        // In this order: a cell that is taken out has one reason, the first.
         let void = take_out(&mut cells, |run| run.marks.contains(&MarkId::Void));
         let failed = take_out(&mut cells, |run| run.marks.contains(&MarkId::Failed));
         let empty = take_out(&mut cells, |run| is_empty(experiment, run));

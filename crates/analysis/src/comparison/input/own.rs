@@ -88,6 +88,7 @@ impl OwnRuns {
             // The oldest: runs of the same work mostly follow one another.
             self.known.remove(0);
         }
+        // `insert` alone would need a copy of the facts of each run.
         if !self.facts.contains(&common.facts) {
             self.facts.insert(common.facts.clone());
         }

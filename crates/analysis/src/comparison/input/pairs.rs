@@ -63,6 +63,7 @@ fn names<'a>(known: &[&'a str], choice: &Choice) -> Result<Vec<&'a str>, Refusal
     match (known, baseline) {
         ([_, _], Some(baseline)) => {
             let mut names = known.to_vec();
+            // `false` sorts first, and that is the baseline.
             names.sort_by_key(|arm| *arm != baseline);
             Ok(names)
         }

@@ -19,6 +19,7 @@ pub(super) const ALTERNATED: &str = "The times of the runs show that the arms al
 
 /// Puts the runs of each arm in the order of their times, and says what order of all they show.
 pub(super) fn order(arms: &mut [ArmRuns]) -> Order {
+    // A single run of an arm shows no order.
     let are_known = arms
         .iter()
         .all(|arm| arm.runs.len() > 1 && arm.runs.iter().all(|run| run.ended_unix_s.is_some()));

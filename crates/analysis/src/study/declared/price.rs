@@ -84,6 +84,7 @@ impl Priced<'_> {
         let logs: Vec<f64> = values.map(|value| libm::log(value / self.usd)).collect();
         let own = effects(&[logs], ALPHA_DEFAULT, seed)[0];
         let ratio = self.against.zip(self.baseline).map(|(outcome, baseline)| {
+            // Prices are exact, so the interval scales with them.
             let (comparison, by) = (&outcome.adjusted.comparison, baseline / self.usd);
             (comparison.ratio * by, comparison.ci95.map(|limits| limits.map(|it| it * by)))
         });
