@@ -218,6 +218,7 @@ impl Columns {
         // The last device is the drive itself, below partitions and volumes.
         let model = devices.iter().rev().find_map(|device| device.facts.get("model"));
         let spec = record.target.strip_prefix("drive:");
+        // Options of the drive follow its name behind commas.
         let drive = spec.map(|spec| spec.split(',').next().unwrap_or_default().to_owned());
         Self {
             target: record.target.clone(),

@@ -59,6 +59,7 @@ impl Filter {
         }
         let origin = self.origin.map(|origin| origin.name().to_owned());
         condition.add(origin, |n| format!("runs.origin = ${n}"));
+        // SQLite's `lower` changes ASCII letters only, so this side must not change others.
         let suite = self.suite.as_deref().map(str::to_ascii_lowercase);
         condition.add(suite, |n| format!("lower(runs.suite) = ${n}"));
         for (column, value) in [("host", &self.host), ("tested", &self.commit)] {
@@ -107,6 +108,7 @@ fn contains(column: &str, n: usize) -> String {
 
 /// A pattern for texts that hold `part`, in which nothing has a special meaning.
 fn like(part: &str) -> String {
+    // `!` first, as the other two are escaped with it.
     let plain = part.to_ascii_lowercase().replace('!', "!!").replace('%', "!%").replace('_', "!_");
     format!("%{plain}%")
 }

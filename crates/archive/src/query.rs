@@ -94,6 +94,7 @@ fn filter(text: &str, now_ms: u64) -> Result<Filter, String> {
                 ));
             }
         };
+        // `label=` without a value sets no filter.
         *field = Some(value.to_owned()).filter(|value| !value.is_empty());
     }
     Ok(filter)

@@ -167,6 +167,7 @@ pub fn all() -> &'static [Factor] {
 
 /// The factor called `name`, by any of its names or by one of its facts.
 pub fn find(name: &str) -> Option<&'static Factor> {
+    // Factors are spelled with dashes, facts with underscores.
     let spelled = name.to_lowercase().replace('_', "-");
     let own = name.to_lowercase().replace('-', "_");
     FACTORS.iter().find(|factor| {

@@ -108,10 +108,12 @@ fn steps(orders: &[Vec<usize>], repeats: impl Fn(u32) -> u32) -> Vec<Step> {
 fn balanced_orders(arms: usize, blocks: u32, rng: &mut Rng) -> Vec<Vec<usize>> {
     assert!(arms > 0 || blocks == 0, "without arms there is no order to repeat");
     let mut orders = Vec::new();
+    // Squares are drawn until there are enough rows; the last one is cut.
     while orders.len() < blocks as usize {
         let mut labels: Vec<usize> = (0..arms).collect();
         rng.shuffle(&mut labels);
         let mut rows = williams(arms);
+        // The rows that a cut leaves must not always be the same.
         rng.shuffle(&mut rows);
         orders.extend(
             rows.into_iter().map(|row| row.into_iter().map(|label| labels[label]).collect()),

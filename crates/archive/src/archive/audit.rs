@@ -246,6 +246,7 @@ fn odd_figures(
         if !is_near || unit != figure.unit {
             let (known, of) = (figure.value, &figure.unit);
             let why = format!("its {name} is {value} {unit}, in its record {known} {of}");
+            // A figure without a unit leaves a blank before the comma.
             let why = why.replace(" ,", ",").trim_end().to_owned();
             let whole = whole.clone();
             odd.entry(run.clone()).or_insert(Flaw { run, whole, why });

@@ -119,6 +119,7 @@ impl Archive {
     /// # Errors
     /// No such run, several, or too few characters to mean one.
     pub fn find(&self, text: &str) -> Result<RunId, ArchiveError> {
+        // ULIDs are written in capitals.
         let begins = text.to_ascii_uppercase();
         if begins.len() < PREFIX_MIN {
             return Err(ArchiveError::TooShort { text: text.to_owned(), least: PREFIX_MIN });

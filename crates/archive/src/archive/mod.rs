@@ -179,6 +179,7 @@ impl Archive {
                     let there = same(store, entry, rows.document(number))?;
                     let own = entry.id.to_string();
                     let is_ours = again && there.as_ref() == Some(&own);
+                    // One import may hold the same document twice.
                     is_new = there.is_none() && arriving.insert(rows.document(number));
                     merged.added += u64::from(is_new || is_ours);
                     merged.present += u64::from(!is_new && !is_ours);

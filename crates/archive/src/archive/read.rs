@@ -124,6 +124,7 @@ impl Archive {
             missing.sort_unstable();
             missing.dedup();
             if known.len() + missing.len() > COMMONS_MAX {
+                // All at once: neighbouring runs share theirs, so it happens seldom.
                 known.clear();
                 // All that these rows need must be known below.
                 missing = rows.iter().filter_map(common).collect();

@@ -59,6 +59,7 @@ pub(super) fn origin(row: &Row, column: usize) -> Result<Origin, String> {
 
 /// The columns of a digest behind `run`, `version` and `common`.
 pub(super) fn digest_columns(digest: &Digest) -> [Value; 5] {
+    // In a fixed byte order, as an archive may move to another machine.
     let values = digest.values.iter().flat_map(|value| value.to_le_bytes());
     [
         digest.ended_unix_s.map(u64::cast_signed).into(),

@@ -228,6 +228,7 @@ impl Drop for Shield<'_> {
         let mut up = self.0.up.lock().expect(HELD);
         debug_assert!(*up > 0, "every shield was raised once");
         *up -= 1;
+        // A waiter looks again at each shield that is lowered.
         self.0.lowered.notify_all();
     }
 }

@@ -126,6 +126,7 @@ impl Series {
     pub fn quantile(&self, number: usize, q: Ratio) -> Option<Span> {
         let n: u64 = self.entries(number).map(|(_, count)| count).sum();
         let whole = u128::from(Ratio::ONE.billionths());
+        // `max(1)`: a share of 0 means the first value.
         let rank = (u128::from(n) * u128::from(q.billionths())).div_ceil(whole).max(1);
         let mut passed = 0;
         let mut entries = self.entries(number);
@@ -133,12 +134,14 @@ impl Series {
             passed += u128::from(*count);
             passed >= rank
         })?;
+        // The last bucket ends where the type does.
         let next = if bucket + 1 < BUCKETS { low(bucket + 1) } else { u64::MAX };
         Some(Span::from_ns(low(bucket) + (next - low(bucket) - 1) / 2))
     }
 
     /// Adds a series of the same time span, as if both had been counted here. Both are finished.
     pub fn merge(&mut self, other: &Self) {
+        // A copy: the coarser of both sets the interval, which may change the other one.
         let mut other = other.clone();
         self.coarsen(other.interval_s);
         other.coarsen(self.interval_s);

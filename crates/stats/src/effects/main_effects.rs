@@ -71,6 +71,7 @@ pub fn main_effects(response: &[f64], factors: &[Vec<f64>]) -> Option<MainEffect
 
 /// All indices in an order that is independent of that of a grid.
 fn shuffled(count: usize) -> Vec<usize> {
+    // A fixed seed, so that the same points always give the same intervals.
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(0);
     let mut order: Vec<(u64, usize)> = (0..count).map(|index| (rng.next_u64(), index)).collect();
     order.sort_unstable();
@@ -143,6 +144,7 @@ fn interval(share: f64, parts: &[f64]) -> MainEffect {
     let factor = float(PARTS - 1) / float(PARTS);
     let error = (factor * squares(parts)).sqrt();
     let half = student::quantile(0.975, float(PARTS - 1)) * error;
+    // Less the part of chance, a share may be a little below 0.
     let share = share.clamp(0.0, 1.0);
     MainEffect { share, ci95: [(share - half).max(0.0), (share + half).min(1.0)] }
 }

@@ -81,6 +81,7 @@ pub fn simultaneous(rows: &[Vec<f64>], alpha: f64, seed: u64) -> Critical {
     reason = "a share of at most 32,768 flips"
 )]
 fn rank(flips: usize, outside: f64) -> Option<usize> {
+    // Rounded down: a larger share than `outside` must not lie beyond.
     let rank = libm::floor(flips as f64 * outside) as usize;
     (rank > 0).then_some(rank)
 }

@@ -29,7 +29,9 @@ pub fn predict(drives: &[f64], model_sigma: f64) -> Option<Prediction> {
         return None;
     }
     let (n, centre) = (float(logs.len()), mean(&logs));
+    // One drive shows no scatter; the error of the model is then all.
     let sigma = if logs.len() > 1 { standard_deviation(&logs) } else { 0.0 };
+    // The scatter of one more drive, and the error of the centre of `n`.
     let own = sigma * sigma * (1.0 + 1.0 / n);
     let both = own + model_sigma * model_sigma;
     let tail = 0.5 + 0.5 * WITHIN;

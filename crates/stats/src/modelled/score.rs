@@ -42,6 +42,7 @@ impl Score {
         let mut modelled: Vec<f64> = pairs.iter().map(|pair| pair.1).collect();
         let (measured_mean, modelled_mean) =
             (measured.iter().sum::<f64>() / n, modelled.iter().sum::<f64>() / n);
+        // Sorted apart: distributions are compared whichever request a time belongs to.
         measured.sort_unstable_by(f64::total_cmp);
         modelled.sort_unstable_by(f64::total_cmp);
         Some(Self {
@@ -86,6 +87,7 @@ fn demerit(left: &[f64], right: &[f64]) -> f64 {
 )]
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     debug_assert!(!sorted.is_empty() && (0.0..=1.0).contains(&share));
+    // The value at index `k` is the quantile `(k + 0.5) / n`.
     let position = share * sorted.len() as f64 - 0.5;
     if position <= 0.0 {
         return sorted[0];

@@ -22,6 +22,7 @@ pub fn remaining(stretches: &[[f64; 2]], rest: f64) -> Option<[f64; 2]> {
     let df = float(stretches.len() - 1);
     let squares = stretches.iter().map(|[work, time]| (time - work * pace).powi(2) / work);
     let variance = squares.sum::<f64>() / df;
+    // `rest / work` is the doubt about the pace, which is known from `work` only.
     let deviation = (variance * rest * (1.0 + rest / work)).sqrt();
     let half = student::quantile(0.5 + 0.5 * CONFIDENCE, df) * deviation;
     let centre = rest * pace;

@@ -81,9 +81,11 @@ impl OutlierJudge {
         let margin = libm::log1p(self.criteria.margin);
         let mut candidates = Vec::new();
         for (group, sorted) in groups {
+            // The peers of a disk are the others of its group.
             let distribution = self.reference(sorted.figures.len() - 1);
             for index in 0..sorted.figures.len() {
                 let peers = sorted.peers_of(index);
+                // Less the margin: a difference of no interest is no finding.
                 let beyond = (sorted.figures[index] - peers.centre).abs() - margin;
                 if beyond > 0.0 && peers.deviation > 0.0 {
                     let beyond = beyond / peers.deviation;

@@ -52,6 +52,7 @@ impl Sorted {
         }
         let mut figures = Vec::with_capacity(group.len());
         for all in group {
+            // As many runs of each disk, so that the figures of all scatter alike.
             let latest = &all[all.len() - runs..];
             figures.push(latest.iter().map(|value| libm::log(*value)).sum::<f64>() / float(runs));
         }
@@ -122,6 +123,7 @@ impl Ordered {
         let variance = (squares + ends * (low * low + high * high)) / all - mean * mean;
         Peers {
             centre: self.origin + sum / float(count - 2 * cut),
+            // Rounding may take a variance of 0 below it.
             deviation: libm::sqrt((variance * all / float(count - 1)).max(0.0)),
         }
     }

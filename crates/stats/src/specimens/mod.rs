@@ -82,6 +82,7 @@ pub fn foresee(
         shares: Shares {
             faster,
             slower,
+            // Rounding may take the rest below 0.
             no_practical_difference: (1.0 - faster - slower).max(0.0),
         },
         parts: variance::parts(&d, unknowns, model, criteria),

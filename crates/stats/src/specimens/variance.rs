@@ -76,6 +76,7 @@ pub(super) fn parts(
     let mut parts = Vec::new();
     for ((cause, own), [lo, hi]) in causes.zip(estimate).zip(intervals) {
         let share = own / whole;
+        // The range of the draws may miss the estimate, which must lie inside.
         parts.push(Part { cause, share, ci95: [lo.min(share), hi.max(share)] });
     }
     parts.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.cause.cmp(&b.cause)));

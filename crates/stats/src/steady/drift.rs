@@ -35,6 +35,7 @@ pub(super) fn fit(series: &[f64]) -> Option<Drift> {
         tau *= step;
     }
     let line = best?;
+    // The regressor falls to 0, so the line's value there is the asymptote.
     let asymptote = line.centre - line.slope * line.regressor_mean;
     (asymptote > 0.0).then(|| Drift {
         relative: line.slope * line.regressor_mean / asymptote,
@@ -52,6 +53,7 @@ struct Line {
 fn regress(series: &[f64], tau: f64) -> Line {
     debug_assert!(series.len() > 2 && tau > 0.0);
     let n = float(series.len());
+    // `tau` is a fraction of the series, and a step of `x` is one value.
     let decay = libm::exp(-1.0 / (tau * n));
     let regressor: Vec<f64> =
         std::iter::successors(Some(1.0), |x| Some(x * decay)).take(series.len()).collect();

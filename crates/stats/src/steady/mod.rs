@@ -119,10 +119,12 @@ pub fn steady_state(series: &[f64], margin: f64) -> Steadiness {
         state: state(&reasons),
         reasons,
         warmup: dropped * size,
+        // Of the single values, as batches leave out a remainder at the end.
         mean: Some(mean(&series[dropped * size..])),
         trend_p: Some(trend_p),
         drift: drift.map(|d| d.relative),
         drift_error: drift.map(|d| d.error),
+        // The rule judges five rounds, so the kept part is cut into five.
         snia: snia::is_steady(&mser::batch_means(kept, kept.len() / 5)),
     }
 }
@@ -162,6 +164,7 @@ fn reasons_against(
 }
 
 fn state(reasons: &[SteadyReason]) -> SteadyState {
+    // In these two cases a longer run may still turn out steady.
     let open = [SteadyReason::TooShort, SteadyReason::Noise];
     match reasons {
         [] => SteadyState::Steady,

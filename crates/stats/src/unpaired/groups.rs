@@ -28,6 +28,7 @@ fn sorted_logs(values: &[f64], better: Better) -> Vec<f64> {
         assert!(value.is_finite() && *value > 0.0, "{value} has no logarithm");
         logs.push(match better {
             Better::More => libm::log(*value),
+            // A subtraction: the negated logarithm of 1 would be -0, which sorts below 0.
             Better::Less => 0.0 - libm::log(*value),
         });
     }
@@ -92,6 +93,7 @@ impl Shift {
 
     /// The limits of the shift that the ranks allow.
     pub(super) fn rank_interval(&self, confidence: f64) -> Option<RankInterval> {
+        // Tails of ranks are discrete: the rounding of `1.0 - confidence` must not cost a rank.
         let tail = 0.5 * (1.0 - confidence) + 1e-12;
         let (k, left) = rank_sum::cut(self.a.len(), self.b.len(), tail)?;
         let k = k as u64;

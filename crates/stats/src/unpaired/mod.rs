@@ -44,6 +44,7 @@ pub struct UnpairedMember {
 pub fn compare_unpaired(members: &[UnpairedMember]) -> Family {
     let compared = members.iter().map(|member| Adjusted::unadjusted(compare(member), member.role));
     let mut adjusted: Vec<Adjusted> = compared.collect();
+    // `all` is true of nothing.
     let all_equivalent = !adjusted.is_empty() && adjusted.iter().all(Adjusted::is_equivalent);
     for role in [Role::Gate, Role::Other] {
         adjust(members, &mut adjusted, role);
@@ -64,6 +65,7 @@ fn adjust(members: &[UnpairedMember], adjusted: &mut [Adjusted], role: Role) {
         let Some(welch) = Welch::new(&members[i].groups.shift(criteria.better)) else { continue };
         let critical = Critical {
             difference: welch.critical(criteria.alpha / float(among)),
+            // Two one-sided tests: alpha is left out on either side.
             equivalence: welch.critical(2.0 * criteria.alpha / float(among)),
         };
         hold_together(&mut adjusted[i], criteria, critical, among);

@@ -32,6 +32,7 @@ fn by_normal(shift: &Shift) -> f64 {
 fn by_permutation(shift: &Shift, seed: u64) -> f64 {
     let pooled = [&shift.a[..], &shift.b].concat();
     let split = shift.a.len();
+    // The observed division is among those tried, and must count in spite of rounding.
     let observed = squared_t(&shift.a, &shift.b) * (1.0 - TIE);
     let is_as_large = |all: &[f64]| squared_t(&all[..split], &all[split..]) >= observed;
     if divisions(pooled.len(), split) <= EXACT_MAX {
@@ -44,8 +45,10 @@ fn by_permutation(shift: &Shift, seed: u64) -> f64 {
     }
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut shuffled = pooled;
+    // The observed division counts as one, so that p is never 0.
     let mut large = 1_u32;
     for _ in 0..RANDOM {
+        // Only the first group has to be drawn: the rest is the other one.
         for at in 0..split {
             let rest = shuffled.len() - at;
             shuffled.swap(at, at + below(rest, &mut random));
@@ -85,6 +88,7 @@ fn divisions(all: usize, some: usize) -> u64 {
     let mut ways = 1_u64;
     for step in 1..=some {
         let (top, bottom) = ((all - some + step) as u64, step as u64);
+        // Without a remainder: `ways` is a binomial coefficient after each step.
         ways = ways.saturating_mul(top) / bottom;
         if ways > EXACT_MAX {
             return EXACT_MAX + 1;
