@@ -191,7 +191,7 @@ fn latency((metric, which): (&str, &str), value: f64, unit: Option<Unit>) -> Fig
         Some(unit) => {
             figure(&format!("{metric}_{which}_ns"), value * unit.ns(), "ns", Better::Less)
         }
-        // Under a name of its own: it must not be compared with a number of known unit.
+        // Under another name: it must not be compared with a number of known unit.
         None => figure(&format!("{metric}_{which}"), value, "us or ns", Better::Less),
     }
 }
