@@ -19,7 +19,7 @@ use line::Line;
 pub struct Paste {
     /// The text.
     pub text: String,
-    /// What was replaced or skipped, in one sentence; empty if nothing was.
+    /// The changes made to it, in one sentence; empty if there was none.
     pub notes: Vec<String>,
 }
 
@@ -73,7 +73,7 @@ fn clean_lines(text: String, changes: &mut Changes) -> String {
     cleaned
 }
 
-/// What begins every line of a result in the comment of a program.
+/// The start of each line of a result that was pasted from a comment of a program.
 const COMMENT: &str = "//";
 
 fn is_comment(text: &str) -> bool {

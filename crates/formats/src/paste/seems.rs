@@ -1,4 +1,4 @@
-//! What a text seems to be that no reader knows.
+//! A guess at a text that no reader knows.
 
 use drivelab_core::csv::quote;
 use serde::de::IgnoredAny;

@@ -119,7 +119,7 @@ struct Rates {
     is_reconnecting: bool,
 }
 
-/// How far the rate that follows from clients and latency may be off: both are rounded, and clients
+/// Error allowed in the rate that follows from clients and latency: both are rounded, and clients
 /// do not all end at once.
 const RATE_TOLERANCE: f64 = 0.1;
 

@@ -90,7 +90,7 @@ fn measured(row: &Row) -> (String, String) {
     (value.to_owned(), unit.to_owned())
 }
 
-/// What details are, by their units: `CPU load, latencies`.
+/// The kinds of details, by their units: `CPU load, latencies`.
 fn kinds(details: &[&Row]) -> String {
     let kinds = [
         ("CPU load", &["%"][..]),
