@@ -9,7 +9,7 @@ use drivelab_guest::kernel::{self, Build, Cache, Kernel, Need, Source};
 use drivelab_report::text::json_text;
 
 use crate::exit::{Exit, Outcome};
-use crate::ui::{Progress, Ui};
+use crate::ui::{Console, Progress, Ui};
 use drivelab_lab::request::{Answer, answer};
 use drivelab_lab::stage::kernel::{cache, find, shell};
 use drivelab_lab::{Request, interrupt, target};
@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: GuestArgs, ui: Ui) -> Outcome {
             let source = source.map_or(Source::Package, Source::Archive);
             let jobs =
                 jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into));
-            build(&kernels, &Build { source, jobs, again, stop: interrupt::flag() }, ui)
+            build(&kernels, &Build { source, jobs, again }, ui)
         }
         Verb::Kernel(KernelVerb::Import { file }) => kernels.import(&file).map_err(Into::into),
         Verb::Kernel(KernelVerb::Where) => find(&kernels),
@@ -120,22 +120,12 @@ pub(crate) fn run(arguments: GuestArgs, ui: Ui) -> Outcome {
     ))
 }
 
-fn build(cache: &Cache, build: &Build<'_>, ui: Ui) -> Result<Kernel, Refusal> {
-    let bar = Progress::steps(kernel::COMPILED_ABOUT, "guest kernel");
+fn build(cache: &Cache, build: &Build, ui: Ui) -> Result<Kernel, Refusal> {
+    let progress = Progress::steps(kernel::COMPILED_ABOUT, "guest kernel");
+    let console = Console::with_progress(ui, progress);
     // It looks at the flag; then it needs the time to remove what it made.
     let _whole = interrupt::shield();
-    let progress = |progress: kernel::Progress<'_>| match progress {
-        kernel::Progress::Step(step) => ui.note(&format!("guest kernel: {step}")),
-        kernel::Progress::Compiled(count) => {
-            // The number of files is an estimate: the bar must not pass its end.
-            bar.at(count.min(kernel::COMPILED_ABOUT), "files compiled");
-        }
-        kernel::Progress::Removing(folder) => ui.note(&format!(
-            "guest kernel: removing `{}`; what is left of it, the next build removes",
-            folder.display()
-        )),
-    };
-    Ok(build.run(cache, &progress)?)
+    Ok(build.run(cache, &console.control())?)
 }
 
 /// Runs where its results are read by the drivelab that started the guest.

@@ -5,9 +5,9 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use drivelab_core::control::{Control, Event};
 use drivelab_files::{Folder, Marked, Marker};
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -29,15 +29,13 @@ pub enum Source {
 
 /// The parameters of a build.
 #[derive(Debug)]
-pub struct Build<'a> {
+pub struct Build {
     /// The source.
     pub source: Source,
     /// The number of compilers that run at once.
     pub jobs: usize,
     /// True to build even if the cache has the kernel.
     pub again: bool,
-    /// Ends the build when set.
-    pub stop: &'a AtomicBool,
 }
 
 /// The reason why no kernel was built.
@@ -88,17 +86,6 @@ fn at(operation: &'static str) -> impl Fn(io::Error) -> BuildError {
     move |source| BuildError::System { operation, source }
 }
 
-/// The progress of a build.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress<'a> {
-    /// A step begins.
-    Step(&'a str),
-    /// The number of files that are compiled.
-    Compiled(u64),
-    /// The build was stopped, and its files in this folder are being removed.
-    Removing(&'a Path),
-}
-
 /// The approximate number of files that are compiled with this configuration.
 pub const COMPILED_ABOUT: u64 = 930;
 
@@ -115,38 +102,33 @@ const IDENTITY: [(&str, &str); 3] = [
     ("KBUILD_BUILD_TIMESTAMP", "2025-01-01"),
 ];
 
-impl Build<'_> {
-    /// Builds the kernel, or finds it in the cache; reports to `progress`.
+impl Build {
+    /// Builds the kernel, or finds it in the cache; reports to `control`.
     ///
     /// A stopped build removes its files before it returns.
-    pub fn run(
-        &self,
-        cache: &Cache,
-        progress: &dyn Fn(Progress<'_>),
-    ) -> Result<Kernel, BuildError> {
+    pub fn run(&self, cache: &Cache, control: &Control<'_>) -> Result<Kernel, BuildError> {
         let needs = missing(Path::new("/"));
         let needs: Vec<Missing> = needs.into_iter().filter(|it| it.need == Need::Build).collect();
         if !needs.is_empty() {
             return Err(BuildError::Missing(needs));
         }
-        self.run_below(cache, progress)
+        self.run_below(cache, control)
     }
 
     /// Builds in a new folder in the cache, and removes it afterwards.
-    fn run_below(
-        &self,
-        cache: &Cache,
-        progress: &dyn Fn(Progress<'_>),
-    ) -> Result<Kernel, BuildError> {
+    fn run_below(&self, cache: &Cache, control: &Control<'_>) -> Result<Kernel, BuildError> {
         let folder = cache.folder()?;
         // Held until the kernel is in the cache.
         let _lock = lock(&folder)?;
         let work = work_folder(&folder).map_err(at("make a folder for the build"))?;
         let log = Log::new(&folder).map_err(at("write the log of the build"))?;
-        let steps = Steps { folder: work.folder().path(), log, stop: self.stop, progress };
+        let steps = Steps { folder: work.folder().path(), log, control };
         let built = self.build(cache, &work, &steps);
         if let Err(BuildError::Stopped) = built {
-            progress(Progress::Removing(steps.folder));
+            control.report(Event::Note(&format!(
+                "guest kernel: removing `{}`; what is left of it, the next build removes",
+                steps.folder.display()
+            )));
         }
         // Files that cannot be removed only take space, and the next build tries again.
         let _ = work.remove();
@@ -289,13 +271,12 @@ impl Log {
 struct Steps<'a> {
     folder: &'a Path,
     log: Log,
-    stop: &'a AtomicBool,
-    progress: &'a dyn Fn(Progress<'_>),
+    control: &'a Control<'a>,
 }
 
 impl Steps<'_> {
     fn begin(&self, step: &str) {
-        (self.progress)(Progress::Step(step));
+        self.control.report(Event::Note(&format!("guest kernel: {step}")));
     }
 
     /// Runs a command in `folder`; its output is appended to the log.
@@ -313,7 +294,7 @@ impl Steps<'_> {
         let mut child = Group(command.spawn().map_err(at("start a step of the build"))?);
         let mut compiled = Compiled::new(&self.log.path);
         loop {
-            if self.stop.load(Ordering::Relaxed) {
+            if self.control.stopped() {
                 return Err(BuildError::Stopped);
             }
             match child.0.try_wait().map_err(at("wait for a step of the build"))? {
@@ -328,7 +309,9 @@ impl Steps<'_> {
                 None => std::thread::sleep(POLL_INTERVAL),
             }
             if let Some(count) = compiled.more() {
-                (self.progress)(Progress::Compiled(count));
+                // The number of files is an estimate, and progress must not pass its end.
+                let (done, of) = (count.min(COMPILED_ABOUT), COMPILED_ABOUT);
+                self.control.report(Event::Steps { what: "files compiled", done, of });
             }
         }
     }
@@ -401,6 +384,9 @@ impl Drop for Group {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
 
     #[test]
@@ -436,11 +422,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let archive = folder.path().join("linux.tar");
         fs::write(&archive, "not an archive").unwrap();
-        let seen = std::cell::RefCell::new(Vec::new());
-        let progress = |progress: Progress<'_>| {
-            if let Progress::Removing(folder) = progress {
+        let seen = Mutex::new(Vec::new());
+        let observer = |event: Event<'_>| {
+            let Event::Note(note) = event else { return };
+            if let Some((_, rest)) = note.split_once("removing `") {
+                let folder = PathBuf::from(rest.split('`').next().unwrap());
                 assert!(folder.join("tree").exists());
-                seen.borrow_mut().push(folder.to_owned());
+                seen.lock().unwrap().push(folder);
             }
         };
         let check = |stop, expected: fn(&BuildError) -> bool| {
@@ -449,8 +437,8 @@ mod tests {
             let cache = Cache::new(kernels.clone());
             let stop = &AtomicBool::new(stop);
             let source = Source::Archive(archive.clone());
-            let build = Build { source, jobs: 1, again: false, stop };
-            let error = build.run_below(&cache, &progress).unwrap_err();
+            let build = Build { source, jobs: 1, again: false };
+            let error = build.run_below(&cache, &Control::new(stop, &observer)).unwrap_err();
             assert!(expected(&error), "{error}");
             let left = fs::read_dir(kernels).unwrap();
             let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
@@ -459,7 +447,7 @@ mod tests {
         };
         check(true, |error| matches!(error, BuildError::Stopped));
         check(false, |error| matches!(error, BuildError::Failed { .. }));
-        let [removed] = &seen.into_inner()[..] else { panic!("it was said once") };
+        let [removed] = &seen.into_inner().unwrap()[..] else { panic!("it was said once") };
         assert!(!removed.exists());
     }
 
@@ -468,10 +456,9 @@ mod tests {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
-        let (stop, source) = (&AtomicBool::new(false), Source::Package);
-        let build = Build { source, jobs: 1, again: false, stop };
+        let build = Build { source: Source::Package, jobs: 1, again: false };
         let cache = Cache::new(folder.path().join("kernels"));
-        let error = build.run_below(&cache, &|_| ()).unwrap_err();
+        let error = build.run_below(&cache, &Control::unattended()).unwrap_err();
         assert!(error.to_string().contains("other users may rename files in"), "{error}");
     }
 
@@ -495,7 +482,8 @@ mod tests {
     fn a_step_that_fails_says_what_it_printed_and_one_can_be_stopped() {
         let folder = tempfile::tempdir().unwrap();
         let (log, stop) = (Log::new(folder.path()).unwrap(), AtomicBool::new(false));
-        let steps = Steps { folder: folder.path(), log, stop: &stop, progress: &|_| () };
+        let control = Control::silent(&stop);
+        let steps = Steps { folder: folder.path(), log, control: &control };
         steps.run("sh", &["-c", "echo fine"], folder.path()).unwrap();
         let script = "echo 'x.c:1: error: no'; echo more; exit 2";
         let error = steps.run("sh", &["-c", script], folder.path()).unwrap_err();

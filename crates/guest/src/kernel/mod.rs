@@ -5,7 +5,7 @@ mod cache;
 mod needs;
 mod recipe;
 
-pub use build::{Build, BuildError, COMPILED_ABOUT, Progress, Source};
+pub use build::{Build, BuildError, COMPILED_ABOUT, Source};
 pub use cache::{Cache, CacheError, Kernel};
 pub use needs::{Missing, Need, install_command, missing};
 pub use recipe::recipe;

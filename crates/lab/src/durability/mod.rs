@@ -53,7 +53,7 @@ pub fn verify(
             failure.hint("name the ledger that the writing run kept: --ledger FILE")
         })?;
         let mut target = RealFile::new(std::fs::File::open(&path).at_path("read", &path)?);
-        let pages = durability::verify(&mut target, &ledger, interrupt::flag());
+        let pages = durability::verify(&mut target, &ledger, &interrupt::silent());
         let (pace, pages) = (ledger.pace(), Some(pages.map_err(unread)?));
         Ok(Findings { pace, went_away: None, pages, rpm })
     };
@@ -80,7 +80,7 @@ impl Listening {
 
     /// Keeps the promises of the other machine until the user asks to stop; returns their number.
     pub fn keep(self, ledger: &Path) -> Result<u64, Refusal> {
-        let notes = durability::keep_for_others(&self.listener, ledger, interrupt::flag());
+        let notes = durability::keep_for_others(&self.listener, ledger, &interrupt::silent());
         notes.at_path("keep", ledger)
     }
 }
@@ -89,7 +89,7 @@ impl Listening {
 fn unless_stuck<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<Option<T>, Refusal> {
-    let done = durability::unless_stuck(interrupt::flag(), work);
+    let done = durability::unless_stuck(&interrupt::silent(), work);
     done.map_err(|error| Refusal::machine("cannot start a thread").because(error))
 }
 

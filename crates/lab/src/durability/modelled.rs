@@ -88,7 +88,7 @@ fn try_drive(spec: &DriveSpec, config: &Config) -> Result<(Cut, Option<u64>), Re
         faults: faults.collect::<Result<_, _>>().map_err(Refusal::request_error)?,
     };
     let sector = profile.physical_sector;
-    let cut = durability::try_device(device, sector, &trial, interrupt::flag());
+    let cut = durability::try_device(device, sector, &trial, &interrupt::silent());
     Ok((cut.map_err(unread)?, profile.rpm()))
 }
 

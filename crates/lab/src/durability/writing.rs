@@ -118,7 +118,7 @@ fn write_pages(
     let run = durability::new_run(config.seed);
     let mut notes = progress.count(config.keeper.begin(&Ledger::new(run, pages))?);
     let until = Time::ZERO + config.runtime;
-    let writing = Writing { run, pages, until, stop: interrupt::flag() };
+    let writing = Writing { run, pages, until, control: &interrupt::silent() };
     Ok(durability::write(&mut RealFile::new(file), &mut notes, writing))
 }
 

@@ -14,8 +14,8 @@ mod target;
 mod verdict;
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
 
+use drivelab_core::Control;
 use drivelab_core::verification::PromiseRate;
 use drivelab_core::{Rng, Time};
 
@@ -40,7 +40,7 @@ pub struct Writing<'a> {
     /// Time at which to stop, from the beginning of the phase.
     pub until: Time,
     /// Stops the phase earlier when set.
-    pub stop: &'a AtomicBool,
+    pub control: &'a Control<'a>,
 }
 
 /// The reason why writing ended.
@@ -73,7 +73,7 @@ pub fn write(
         if target.now() >= until || writing.pages == 0 {
             break;
         }
-        if writing.stop.load(Ordering::Relaxed) {
+        if writing.control.stopped() {
             ended = Ended::Stopped;
             break;
         }

@@ -1,7 +1,6 @@
 //! Writes, cuts and verifies a modelled drive in virtual time.
 
-use std::sync::atomic::AtomicBool;
-
+use drivelab_core::Control;
 use drivelab_core::verification::{Judgement, PromiseRate};
 use drivelab_core::{Bytes, Device, Disk as _, Rng, Sectors, Span, Time};
 
@@ -44,7 +43,7 @@ pub fn try_device(
     device: impl Device + 'static,
     physical_sector: Sectors,
     trial: &Trial,
-    stop: &AtomicBool,
+    control: &Control<'_>,
 ) -> Result<Cut, TargetError> {
     let medium = Memory::new(device.capacity(), trial.memory);
     let store = Store::new(Box::new(medium), physical_sector);
@@ -60,11 +59,11 @@ pub fn try_device(
     let count = size.get() / PAGE_BYTES as u64;
     let mut drive = ModelledTarget::new(drive, power_goes);
     let mut ledger = Ledger::new(trial.seed, count);
-    let writing = Writing { run: trial.seed, pages: count, until: Time::MAX, stop };
+    let writing = Writing { run: trial.seed, pages: count, until: Time::MAX, control };
     let (pace, ended) = write(&mut drive, &mut ledger, writing);
     let survivors = &mut Dice::new(trial.seed);
     drive.cut(survivors).map_err(super::target::failed("the drive's memory"))?;
     // The result until it was stopped is kept, and there is little left to check.
-    let pages = verify(&mut drive, &ledger, &AtomicBool::new(false))?;
+    let pages = verify(&mut drive, &ledger, &Control::unattended())?;
     Ok(Cut { pace, ended, power_goes, pages })
 }

@@ -2,10 +2,11 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use drivelab_core::Control;
 use drivelab_core::Span;
 use drivelab_core::verification::PromiseRate;
 
@@ -17,10 +18,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// of a second, and an interrupted command must end after two.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Does `work` on a new thread; returns `None` if `stop` was set and the work does not end because
+/// Does `work` on a new thread; returns `None` if the user stopped it and the work does not end because
 /// it waits for a disk, a ledger or another machine that does not answer.
 pub fn unless_stuck<T: Send + 'static>(
-    stop: &AtomicBool,
+    control: &Control<'_>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<Option<T>> {
     let (result, results) = mpsc::channel();
@@ -34,7 +35,7 @@ pub fn unless_stuck<T: Send + 'static>(
                 let panic = thread.join().expect_err("only a panic ends it without a result");
                 std::panic::resume_unwind(panic);
             }
-            Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => {
+            Err(RecvTimeoutError::Timeout) if control.stopped() => {
                 let now = Instant::now();
                 // The thread stays behind: a system call that hangs cannot be interrupted.
                 if now >= *deadline.get_or_insert(now + GRACE) {

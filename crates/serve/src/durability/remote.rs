@@ -6,10 +6,10 @@
 use std::io::{self, BufRead, BufReader, Read as _, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::ledger::{LINE_MAX, Ledger, Note, Notes};
+use drivelab_core::Control;
 
 /// Notes kept by another machine.
 #[derive(Debug)]
@@ -44,18 +44,22 @@ impl Notes for Remote {
 /// Interval at which a machine that receives nothing checks whether it must stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Keeps the ledger of one writer in the file at `path`, until the writer disappears or `stop` is
+/// Keeps the ledger of one writer in the file at `path`, until the writer disappears or `control` is
 /// set; returns the number of notes.
-pub fn keep_for_others(listener: &TcpListener, path: &Path, stop: &AtomicBool) -> io::Result<u64> {
-    let Some(stream) = accept(listener, stop)? else { return Ok(0) };
+pub fn keep_for_others(
+    listener: &TcpListener,
+    path: &Path,
+    control: &Control<'_>,
+) -> io::Result<u64> {
+    let Some(stream) = accept(listener, control)? else { return Ok(0) };
     let mut lines = Lines { stream: BufReader::new(stream), line: Vec::new() };
-    let head = lines.next(stop).unwrap_or_default();
+    let head = lines.next(control).unwrap_or_default();
     let ledger = Ledger::from_head(&head).filter(Ledger::fits_a_file).ok_or_else(|| {
         io::Error::new(io::ErrorKind::InvalidData, "the client is not `durability`")
     })?;
     let mut kept = ledger.keep_in(path)?;
     let mut notes = 0;
-    while let Some(note) = lines.next(stop).and_then(|line| Ledger::note_of(&line)) {
+    while let Some(note) = lines.next(control).and_then(|line| Ledger::note_of(&line)) {
         kept.note(note)?;
         notes += 1;
         if !note.promised && lines.stream.get_mut().write_all(b"ok\n").is_err() {
@@ -66,10 +70,10 @@ pub fn keep_for_others(listener: &TcpListener, path: &Path, stop: &AtomicBool) -
     Ok(notes)
 }
 
-/// Waits for the writer; returns nothing if `stop` was set.
-fn accept(listener: &TcpListener, stop: &AtomicBool) -> io::Result<Option<TcpStream>> {
+/// Waits for the writer; returns nothing if the user stopped it.
+fn accept(listener: &TcpListener, control: &Control<'_>) -> io::Result<Option<TcpStream>> {
     listener.set_nonblocking(true)?;
-    while !stop.load(Ordering::Relaxed) {
+    while !control.stopped() {
         match listener.accept() {
             Ok((stream, _)) => {
                 stream.set_nonblocking(false)?;
@@ -96,9 +100,9 @@ struct Lines {
 impl Lines {
     /// The next complete line. A writer whose plug was pulled ends with an error or not at all; its
     /// earlier lines count.
-    fn next(&mut self, stop: &AtomicBool) -> Option<String> {
+    fn next(&mut self, control: &Control<'_>) -> Option<String> {
         self.line.clear();
-        while !stop.load(Ordering::Relaxed) {
+        while !control.stopped() {
             let room = LINE_MAX.saturating_sub(self.line.len() as u64);
             match self.stream.by_ref().take(room).read_until(b'\n', &mut self.line) {
                 Ok(_) if self.line.ends_with(b"\n") => {

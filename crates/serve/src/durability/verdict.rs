@@ -1,7 +1,6 @@
 //! The verdict on the promises.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
+use drivelab_core::Control;
 use drivelab_core::record::Damage;
 use drivelab_core::verification::{BlockContent, Judgement};
 
@@ -13,14 +12,14 @@ use super::target::{PageTarget, TargetError};
 pub fn verify(
     target: &mut dyn PageTarget,
     ledger: &Ledger,
-    stop: &AtomicBool,
+    control: &Control<'_>,
 ) -> Result<Judgement, TargetError> {
     let mut verdict = Judgement::default();
     let mut bytes = vec![0; PAGE_BYTES];
     let mut next = 0;
     // Pages that were never written are checked too: a misdirected write may have landed there.
     while let Some(number) = next_page(target, ledger, next)? {
-        if stop.load(Ordering::Relaxed) {
+        if control.stopped() {
             return Err(TargetError::Stopped);
         }
         next = number + 1;
@@ -155,7 +154,7 @@ mod tests {
         let mut ledger = Ledger::new(1, 1);
         ledger.add(Note { page: 0, sequence: 5, promised: true, at: Time::ZERO });
         ledger.add(Note { page: 0, sequence: begun, promised: false, at: Time::ZERO });
-        verify(&mut Page(bytes), &ledger, &AtomicBool::new(false)).unwrap()
+        verify(&mut Page(bytes), &ledger, &Control::unattended()).unwrap()
     }
 
     #[test]
@@ -182,6 +181,6 @@ mod tests {
         let mut ledger = Ledger::new(1, 1);
         ledger.add(Note { page: 0, sequence: 5, promised: true, at: Time::ZERO });
         ledger.add(Note { page: 0, sequence: 6, promised: false, at: Time::ZERO });
-        assert_eq!(verify(&mut Page(bytes), &ledger, &AtomicBool::new(false)).unwrap().torn, 1);
+        assert_eq!(verify(&mut Page(bytes), &ledger, &Control::unattended()).unwrap().torn, 1);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use drivelab_core::Control;
 use drivelab_core::verification::{Judgement, PromiseRate};
 use drivelab_core::{Bytes, Sectors, Span, Time};
 use drivelab_model::Drive;
@@ -32,13 +33,13 @@ fn outcome(options: &str, fault: Option<&str>, seed: u64) -> (PromiseRate, Judge
     let power_goes = Time::ZERO + Span::from_ms(500 + seed * 37);
     let mut target = ModelledTarget::new(served, power_goes);
     let mut ledger = Ledger::new(seed, 256);
-    let stop = AtomicBool::new(false);
-    let writing = Writing { run: seed, pages: 256, until: Time::MAX, stop: &stop };
+    let control = Control::unattended();
+    let writing = Writing { run: seed, pages: 256, until: Time::MAX, control: &control };
     let (written, ended) = write(&mut target, &mut ledger, writing);
     assert!(matches!(ended, Ended::Target(TargetError::PowerCut)), "{ended:?}");
     assert_eq!(ledger.pace().promised, written.promised);
     target.cut(&mut Dice::new(seed)).unwrap();
-    (written, verify(&mut target, &ledger, &stop).unwrap())
+    (written, verify(&mut target, &ledger, &control).unwrap())
 }
 
 #[test]
@@ -109,12 +110,12 @@ fn verifying_takes_as_long_as_there_is_data_whatever_the_size() {
     let pages = target.pages();
     assert!(pages > 10_000_000, "a terabyte");
     let mut ledger = Ledger::new(1, pages);
-    let stop = AtomicBool::new(false);
-    let writing = Writing { run: 1, pages, until: Time::MAX, stop: &stop };
+    let control = Control::unattended();
+    let writing = Writing { run: 1, pages, until: Time::MAX, control: &control };
     let (written, _) = write(&mut target, &mut ledger, writing);
     target.cut(&mut Dice::new(1)).unwrap();
     let mut target = Counting(target, 0);
-    let verdict = verify(&mut target, &ledger, &stop).unwrap();
+    let verdict = verify(&mut target, &ledger, &control).unwrap();
     assert!(verdict.is_kept() && verdict.promised > 10, "{verdict:?}");
     // A page of the store's memory is two of ours, and one write may have been under way.
     assert!(target.1 <= 2 * (written.promised + 1), "{} reads for {written:?}", target.1);
@@ -129,7 +130,8 @@ fn writing_stops_before_the_next_page() {
     let mut target = ModelledTarget::new(served, Time::MAX);
     let mut ledger = Ledger::new(1, 256);
     let stop = AtomicBool::new(true);
-    let writing = Writing { run: 1, pages: 256, until: Time::MAX, stop: &stop };
+    let control = Control::silent(&stop);
+    let writing = Writing { run: 1, pages: 256, until: Time::MAX, control: &control };
     let (written, ended) = write(&mut target, &mut ledger, writing);
     assert!(matches!(ended, Ended::Stopped), "{ended:?}");
     assert_eq!(written.promised, 0);

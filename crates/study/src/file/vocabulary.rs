@@ -31,8 +31,8 @@ pub trait Vocabulary {
     fn formats(&self) -> Vec<&'static str>;
 }
 
-/// A setting that was checked, with its value in the caller's type: a study knows none of the
-/// drives, and whoever does reads a value once.
+/// A setting that was checked, with its value in the type of the caller, who knows the drives: a
+/// value is read once.
 #[derive(Clone)]
 pub struct Setting {
     /// Its key.
