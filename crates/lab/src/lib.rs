@@ -14,6 +14,8 @@ pub mod input;
 pub mod interrupt;
 pub mod kernel_log;
 pub mod measure;
+#[cfg(feature = "mpi")]
+pub mod mpi;
 pub mod paths;
 pub mod request;
 pub mod results;

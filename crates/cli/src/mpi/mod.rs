@@ -2,7 +2,6 @@
 
 mod collect;
 mod line;
-mod ranks;
 mod run;
 mod show;
 mod study;

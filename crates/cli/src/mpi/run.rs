@@ -4,21 +4,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use drivelab_core::record::{HostOutcome, RunRecord};
+use drivelab_core::record::RunRecord;
 use drivelab_core::units::Span;
 use drivelab_core::{Refusal, Rng};
 use drivelab_engine::RunPlan;
 use drivelab_lab::archive::entries;
+use drivelab_lab::mpi::{self, Mpi, of_rank};
 use drivelab_lab::stage::hardware::start::measured;
 use drivelab_lab::target::Target;
 use drivelab_lab::{Request, interrupt};
-use drivelab_study::keep::{make_folder, write};
+use drivelab_study::keep::make_folder;
 use drivelab_study::ranks::{Crew, Gathered, Line, Measured, Own, Ranks as _, make, together};
 use serde::{Deserialize, Serialize};
 
-use super::collect;
-use super::line::{WaitArgs, of_rank};
-use super::ranks::Mpi;
+use super::line::WaitArgs;
 use super::show::show;
 use crate::commands::archive::keep::KeepArgs;
 use crate::commands::run::RunArgs;
@@ -54,16 +53,16 @@ struct Plan {
 
 /// Carries it out on this rank.
 pub(super) fn run(arguments: HostsRunArgs, ui: Ui) -> Outcome {
-    let mpi = Mpi::start()?;
-    let outcome = on(&mpi, arguments, ui);
-    mpi.end(outcome)
+    let ranks = Mpi::start()?;
+    let outcome = on(&ranks, arguments, ui);
+    ranks.end(outcome)
 }
 
 /// The end of this rank, and true if all ranks may end the library together.
-fn on(mpi: &Mpi, arguments: HostsRunArgs, ui: Ui) -> Result<(Exit, bool), Refusal> {
+fn on(ranks: &Mpi, arguments: HostsRunArgs, ui: Ui) -> Result<(Exit, bool), Refusal> {
     // Until the plan is known, the time that its default gives.
-    let mut first = Crew::new(mpi, Span::from_secs(600));
-    let rank = mpi.rank();
+    let mut first = Crew::new(ranks, Span::from_secs(600));
+    let rank = ranks.rank();
     let (plan, keep) = if rank == 0 {
         let own = planned(arguments);
         let plan = own.as_ref().ok().map(|(plan, _)| plan);
@@ -76,8 +75,8 @@ fn on(mpi: &Mpi, arguments: HostsRunArgs, ui: Ui) -> Result<(Exit, bool), Refusa
             None => return Ok((Exit::BadRequest, false)),
         }
     };
-    let terms = super::line::terms(plan.ready_within, plan.patience);
-    let mut crew = Crew::new(mpi, terms.patience);
+    let terms = mpi::terms(plan.ready_within, plan.patience);
+    let mut crew = Crew::new(ranks, terms.patience);
     let own = make(&mut crew, &terms, |line| {
         let load = load_of(&plan.request, rank, &terms.host)?;
         make_folder(&plan.folder)?;
@@ -95,10 +94,10 @@ fn on(mpi: &Mpi, arguments: HostsRunArgs, ui: Ui) -> Result<(Exit, bool), Refusa
         }
         Own::Refused(_) => return Ok((Exit::CannotHere, false)),
     };
-    if let Err(failure) = keep_own(&plan.folder, &own, ui) {
+    if let Err(failure) = mpi::keep(&plan.folder, &own, &Console::new(ui).control()) {
         ui.warn(&format!("rank {rank} has not kept its figures: {failure}"));
     }
-    let deadline = mpi.now() + terms.patience;
+    let deadline = ranks.now() + terms.patience;
     let gathered = Gathered::of(&mut crew, &own, deadline);
     let may_finish = crew.part();
     let Some(gathered) = gathered else {
@@ -160,11 +159,4 @@ fn one(
     let progress = if rank == 0 { progress } else { progress.silent() };
     let made = measured(load, &progress.control(), line)?;
     Ok(made.map(|made| Measured { record: RunRecord { label, ..made.record }, ..made }))
-}
-
-/// Keeps the figures of this rank where none but itself is needed to.
-fn keep_own(folder: &Path, own: &HostOutcome, ui: Ui) -> Result<(), Refusal> {
-    let path = folder.join(format!("rank-{}.json", own.host.rank));
-    let text = serde_json::to_string(own).expect("plain data is always JSON");
-    write(&path, collect::owner().seal(&text).as_bytes(), &Console::new(ui).control())
 }

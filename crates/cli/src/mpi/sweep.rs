@@ -9,12 +9,12 @@ use drivelab_core::units::Span;
 use drivelab_study::ranks::{Crew, Ranks as _, share};
 use drivelab_study::sweep::Rows;
 
-use super::ranks::Mpi;
 use crate::commands::sweep::{RowsArgs, show};
 use crate::exit::{Exit, Outcome};
 use crate::ui::{Console, Ui};
 use drivelab_core::Refusal;
 use drivelab_lab::interrupt;
+use drivelab_lab::mpi::Mpi;
 use drivelab_lab::stage::parallel;
 use drivelab_lab::sweep::Modelled;
 

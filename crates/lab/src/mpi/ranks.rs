@@ -2,12 +2,13 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::num::NonZeroU64;
 use std::thread;
 use std::time::Duration;
 
 use drivelab_core::units::{Span, Time};
-use drivelab_lab::stage::hardware::start::monotonic;
+
 use drivelab_study::ranks::Ranks;
 use mpi::Threading;
 use mpi::environment::Universe;
@@ -16,9 +17,9 @@ use mpi::request::{Request, StaticScope};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator as _, Destination as _, Source as _};
 
-use crate::exit::{Exit, Outcome};
+use crate::interrupt;
+use crate::stage::hardware::start::monotonic;
 use drivelab_core::Refusal;
-use drivelab_lab::interrupt;
 
 /// Longest message of MPI. Up to here every transport hands it over by itself, without help of
 /// the other rank: shared memory has the lowest limit, 4,096 bytes with its header (Open MPI,
@@ -53,7 +54,7 @@ impl Drop for UnderWay {
 }
 
 /// The processes that `mpirun` or `srun` has started.
-pub(super) struct Mpi {
+pub struct Mpi {
     universe: Universe,
     world: SimpleCommunicator,
     /// A message is taken when its rank next calls the library, and one that is at work does not
@@ -65,7 +66,7 @@ pub(super) struct Mpi {
 
 impl Mpi {
     /// Joins them.
-    pub(super) fn start() -> Result<Self, Refusal> {
+    pub fn start() -> Result<Self, Refusal> {
         // Jobs have separate threads, which never call MPI.
         let started = mpi::initialize_with_threading(Threading::Funneled);
         let (universe, level) = started.expect("it is called once");
@@ -81,18 +82,18 @@ impl Mpi {
     }
 
     /// Ends this rank, whose outcome also says whether all ranks may end the library together.
-    pub(super) fn end(self, outcome: Result<(Exit, bool), Refusal>) -> Outcome {
+    pub fn end<T>(self, outcome: Result<(T, bool), Refusal>) -> Result<T, Refusal> {
         match outcome {
-            Ok((exit, true)) => Ok(exit),
+            Ok((ended, true)) => Ok(ended),
             other => {
                 self.abandon();
-                other.map(|(exit, _)| exit)
+                other.map(|(ended, _)| ended)
             }
         }
     }
 
     /// Leaves the library as it is: its end would wait for ranks that have died.
-    pub(super) fn abandon(self) {
+    pub fn abandon(self) {
         std::mem::forget(self.universe);
     }
 }
@@ -111,6 +112,12 @@ fn refuse_alone(size: i32, variable: impl Fn(&str) -> Option<String>) -> Result<
                 .hint("with Open MPI: srun --mpi=pmix ...; with MPICH: srun --mpi=pmi2 ..."))
         }
         _ => Ok(()),
+    }
+}
+
+impl fmt::Debug for Mpi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mpi").field("rank", &self.world.rank()).finish_non_exhaustive()
     }
 }
 
