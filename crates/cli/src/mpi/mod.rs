@@ -22,7 +22,7 @@ use drivelab_lab::interrupt;
 
 /// A laboratory for disks: one load from many hosts.
 ///
-/// Every process is a host of its own, or a part of one. All of them take what rank 0 was given.
+/// Every process is one host, or a part of one. All of them take what rank 0 was given.
 #[derive(Debug, Parser)]
 #[command(name = "drivelab-mpi", version = env!("DRIVELAB_VERSION"), max_term_width = 100)]
 #[command(after_help = "\

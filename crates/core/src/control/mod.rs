@@ -225,6 +225,7 @@ pub struct Shield<'a>(&'a Shields);
 
 impl Drop for Shield<'_> {
     fn drop(&mut self) {
+        // The waiting thread looks at the count again, so every change is announced.
         let mut up = self.0.up.lock().expect(HELD);
         debug_assert!(*up > 0, "every shield was raised once");
         *up -= 1;

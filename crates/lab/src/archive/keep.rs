@@ -67,6 +67,7 @@ impl Keep {
             None => Entry { tags: self.tags.clone(), commit: self.commit.clone(), ..entry },
         });
         let entries: Vec<Entry> = entries.collect();
+        // A run that took hours is not lost to a signal while it is kept.
         let _whole = interrupt::shield();
         let kept = self.location.open().and_then(|mut archive| {
             // A study that is shown again with --resume is there already.

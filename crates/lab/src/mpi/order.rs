@@ -52,6 +52,7 @@ impl Order {
                 *command = command_of_rank(command, rank, host)?;
             }
         }
+        // The paths of rank 0 are names with the same placeholders.
         let mut asked = self.asked.clone();
         [&mut asked.target, &mut asked.path].into_iter().flatten().for_each(own);
         asked.paths.iter_mut().for_each(own);

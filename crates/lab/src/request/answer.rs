@@ -27,6 +27,7 @@ pub fn answer(request: &Request, control: &Control<'_>) -> Result<Answer, Refusa
         let json = serde_json::to_string(&carried).expect(plain);
         return Ok(Answer { json, is_failed: false });
     }
+    // The environment of a request that was read is this process, which is the guest.
     let record = run(request, control)?;
     let json = serde_json::to_string(&record).expect(plain);
     Ok(Answer { json, is_failed: measure::mostly_failed(&record) })

@@ -103,6 +103,7 @@ impl<'a> Jobs<'a> {
             lengths.push(of_job.len());
             plans_of_all.extend(of_job);
         }
+        debug_assert_eq!(lengths.iter().sum::<usize>(), plans_of_all.len(), "each is of one job");
         let times = plans_of_all
             .iter()
             .map(|plan| plan.conduct.start_delay + plan.workload.ramp_time + plan.workload.runtime);

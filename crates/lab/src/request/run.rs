@@ -22,6 +22,7 @@ use crate::target::{self, Target};
 /// It cannot be made on this target or this machine; a run whose requests fail is a record.
 pub fn run(request: &Request, control: &Control<'_>) -> Result<RunRecord, Refusal> {
     match (&request.environment, &request.target) {
+        // A guest reports nothing on its way: its time is virtual, and its end is not known before.
         (Environment::Guest(_), _) => Inside::new(request)?.run(),
         (Environment::Here, Target::Drive(spec)) => on_model(request, spec, control),
         (Environment::Here, Target::Path(path)) => on_path(request, path, control),
@@ -36,6 +37,7 @@ fn on_model(
 ) -> Result<RunRecord, Refusal> {
     match &request.work {
         Work::Load(load) => {
+            // A model has no page cache, no engine and no contents: only these two apply to it.
             let (numjobs, seed) = (load.numjobs, request.seed);
             let plan = RunPlan::new(PathBuf::new(), load.workload.clone());
             let plan = RunPlan { numjobs, seed, ..plan };

@@ -45,6 +45,7 @@ impl Vocabulary for DriveKeys {
         if let Some((text, setting)) = GuestSetting::read(key, value)? {
             return Ok(Setting::new(key, text, setting));
         }
+        // An option by itself: stages lay such options over one another.
         let mut options = Options::default();
         options.set(key, value).map_err(|wrong| wrong.to_string())?;
         let (_, text) = options.entries().pop().expect("one key was set");

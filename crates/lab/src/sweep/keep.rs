@@ -41,12 +41,14 @@ pub fn keep(
         if interrupt::requested() {
             break;
         }
+        // A batch is kept whole, or made again by the next command.
         let _whole = interrupt::shield();
         let merged = archive.keep_new(&entries)?;
         added += merged.added;
         present += merged.present;
         control.report(Event::Begins { run: "points", done: added + present });
     }
+    debug_assert!(added + present <= rows.len() as u64, "a row is kept once");
     Ok([added, present])
 }
 

@@ -18,8 +18,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// of a second, and an interrupted command must end after two.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Does `work` on a new thread; returns `None` if the user stopped it and the work does not end because
-/// it waits for a disk, a ledger or another machine that does not answer.
+/// Does `work` on a new thread; returns `None` if the user stopped it and the work does not end
+/// because it waits for a disk, a ledger or another machine that does not answer.
 pub fn unless_stuck<T: Send + 'static>(
     control: &Control<'_>,
     work: impl FnOnce() -> T + Send + 'static,

@@ -44,8 +44,8 @@ impl Notes for Remote {
 /// Interval at which a machine that receives nothing checks whether it must stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Keeps the ledger of one writer in the file at `path`, until the writer disappears or `control` is
-/// set; returns the number of notes.
+/// Keeps the ledger of one writer in the file at `path`, until the writer disappears or the user
+/// stops it; returns the number of notes.
 pub fn keep_for_others(
     listener: &TcpListener,
     path: &Path,

@@ -199,6 +199,7 @@ impl TryFrom<RunArgs> for Asked {
             let hint = format!("name it: drivelab run TARGET --suite {name}");
             return Err(Refusal::request("no target was given").hint(hint));
         };
+        // What is only checked is not written; with `--readonly` the workload is judged first.
         if !readonly && let Some(earlier) = arguments.verify.earlier(&typed) {
             return Ok(Self::Verification(earlier));
         }
@@ -244,6 +245,7 @@ impl RunArgs {
         };
         let permissions =
             Permissions { overwrite: self.overwrite, allow_destructive: self.allow_destructive };
+        // The target is already read: it may be a drive.
         let request = Request { target, ..Request::on_path(PathBuf::new(), work, self.seed) };
         let request = request.permitting(permissions);
         Ok(match self.within.guest()? {

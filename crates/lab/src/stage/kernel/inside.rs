@@ -75,6 +75,7 @@ impl<'a> Inside<'a> {
         };
         work::check(&request.work, guest.has.mounted.is_some())?;
         let profile = request.profile(spec)?;
+        // The stage of a study finds its kernel once for all runs.
         let kernel = match &guest.kernel {
             Some(kernel) => kernel.clone(),
             None => installed::find(&installed::cache(None)?)?,

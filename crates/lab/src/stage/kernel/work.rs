@@ -71,6 +71,7 @@ pub(super) fn check_suite(suite: &Suite, is_mounted: bool) -> Result<(), Refusal
 /// The request that the program inside the guest carries out on `target` there. Nothing is on the
 /// disk of a guest but what the run itself put there.
 pub(super) fn inner(work: &Work, target: &str, seed: u64) -> Request {
+    debug_assert!(target.starts_with('/'), "the program inside starts in another folder");
     let path = PathBuf::from(target);
     let is_device = target.starts_with("/dev/");
     let allow_destructive = if is_device { vec![path.clone()] } else { Vec::new() };
