@@ -82,6 +82,8 @@ ids! {
     PowerSaving = "power-saving",
     /// A parallel drive transfers data in a slow mode.
     TransferMode = "transfer-mode",
+    /// The disk is a volume of a cloud, or on another machine.
+    RemoteDisk = "remote-disk",
     /// The drive records in overlapping tracks.
     ShingledRecording = "shingled-recording",
     /// A RAID mode stands between the kernel and the drives.

@@ -33,6 +33,7 @@ fn controllers<'l>(root: &Root, log: &'l KernelLog) -> (usize, Option<&'l str>) 
         if own != Some((u32::from(vendor), u32::from(device))) {
             return (same, Some(address));
         }
+        debug_assert!(same < log.controllers.len(), "each function is counted once");
         same += 1;
     }
     (same, None)

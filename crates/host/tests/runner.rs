@@ -10,5 +10,6 @@ mod hostile;
 mod pages;
 mod published;
 mod shown;
+mod tables;
 mod tree;
 mod used;

@@ -32,8 +32,37 @@ pub struct Pcie {
     /// True if the controller sleeps; its link is then not read, which would wake it.
     #[serde(default)]
     pub asleep: bool,
+    /// Errors that the function counts.
+    #[serde(default)]
+    pub errors: PcieErrors,
     /// The bridge above the narrowest link, if that is not the controller's own.
     pub limited_by: Option<String>,
+}
+
+/// Errors of advanced error reporting since the boot.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PcieErrors {
+    /// Repeated transfers.
+    pub corrected: Option<u64>,
+    /// Lost transfers.
+    pub nonfatal: Option<u64>,
+    /// Errors of the link itself.
+    pub fatal: Option<u64>,
+}
+
+impl PcieErrors {
+    fn read(node: &Node<'_>) -> Self {
+        let [corrected, nonfatal, fatal] =
+            ["aer_dev_correctable", "aer_dev_nonfatal", "aer_dev_fatal"]
+                .map(|name| node.lines(name).and_then(|text| total(&text)));
+        Self { corrected, nonfatal, fatal }
+    }
+}
+
+/// The number in the line `TOTAL_ERR_COR 51666`.
+fn total(text: &str) -> Option<u64> {
+    let line = text.lines().find(|line| line.starts_with("TOTAL_ERR_"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
 }
 
 impl Pcie {
@@ -48,6 +77,7 @@ impl Pcie {
             width: width(own, "current_link_width"),
             max_speed_gts: speed(own, "max_link_speed"),
             max_width: width(own, "max_link_width"),
+            errors: PcieErrors::read(own),
             ..Self::default()
         };
         if let Some(slot) = bridges.first().filter(|slot| slot.is_awake()) {

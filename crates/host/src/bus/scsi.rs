@@ -19,6 +19,12 @@ pub struct Scsi {
     pub host_queue_depth: Option<u32>,
     /// True if the drive is behind SAS.
     pub sas: bool,
+    /// `running`, `offline`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub state: Option<String>,
+    /// Invalid words and losses of synchronisation on the phys of its SAS port.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub phy_errors: Option<u64>,
 }
 
 /// Returns whether a SCSI host is a port of libata, by the name of its driver.
@@ -50,6 +56,8 @@ impl Scsi {
             host_driver: host.as_ref().and_then(|host| host.text("proc_name")),
             host_queue_depth: host.as_ref().and_then(|host| host.number("can_queue")),
             // The SAS transport class puts an end device above each drive (`scsi_transport_sas.c`).
+            state: device.text("state"),
+            phy_errors: phy_errors(device),
             sas: device.ancestors().any(|node| node.name().starts_with("end_device-")),
         })
     }
@@ -107,6 +115,19 @@ pub(crate) fn sas_link(device: &Node<'_>) -> Option<Link> {
         ["negotiated_linkrate", "maximum_linkrate_hw", "maximum_linkrate"]
             .map(|name| phy.text(name).and_then(|text| Speed::parse(&text)));
     Some(Link { speed_gbps, host_gbps, limit_gbps, ..Link::default() })
+}
+
+/// The errors that the phys of the SAS port count.
+fn phy_errors(device: &Node<'_>) -> Option<u64> {
+    let port = device.ancestors().find(|node| node.name().starts_with("port-"))?;
+    let phys = port.folders().into_iter().filter(|name| name.starts_with("phy-"));
+    let counts = phys.filter_map(|phy| {
+        let class = port.root().node(&format!("sys/class/sas_phy/{phy}"));
+        let node = class.or_else(|| port.child(&format!("{phy}/sas_phy/{phy}")))?;
+        let names = ["invalid_dword_count", "loss_of_dword_sync_count"];
+        names.iter().filter_map(|name| node.number::<u64>(name)).reduce(u64::saturating_add)
+    });
+    counts.reduce(u64::saturating_add)
 }
 
 #[cfg(test)]

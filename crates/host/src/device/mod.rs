@@ -4,6 +4,7 @@
 //! values are null; numbers have their unit in the name.
 
 mod build;
+mod emulated;
 mod faults;
 mod kind;
 mod mount;
@@ -12,6 +13,7 @@ mod queue;
 mod stack;
 mod unseen;
 
+pub use emulated::Emulated;
 pub use kind::Kind;
 pub use mount::{Mount, Mounts};
 pub use partition::{Alignment, Partition};
@@ -179,8 +181,24 @@ impl Device {
             return rpm > 0;
         }
         // USB bridges and virtual disks report any value for it.
+        if self.emulated().is_some() {
+            return false;
+        }
         let sees = matches!(self.kind, Kind::Ata | Kind::Sas | Kind::Scsi);
         sees && !self.hidden_behind_raid() && self.queue.rotational == Some(true)
+    }
+
+    /// Returns the origin of a disk that looks like a drive and is none.
+    pub(crate) fn emulated(&self) -> Option<Emulated> {
+        let vendor = self.scsi.as_ref().and_then(|scsi| scsi.vendor.as_deref());
+        let transport = self.nvme.as_ref().and_then(|nvme| nvme.transport.as_deref());
+        let host = self.scsi.as_ref().and_then(|scsi| scsi.host_driver.as_deref());
+        Emulated::of([self.model.as_deref(), vendor], transport.or(host))
+    }
+
+    /// Returns whether it is a drive that can be held in a hand.
+    pub(crate) fn is_physical(&self) -> bool {
+        self.kind.is_physical() && self.emulated().is_none()
     }
 
     /// Returns the state of the drive's write cache: the drive's own statement (identity word 85)
@@ -194,6 +212,8 @@ impl Device {
     pub(crate) fn hidden_behind_raid(&self) -> bool {
         self.controller.mode.as_deref() == Some("raid")
             && !matches!(self.kind, Kind::Ata | Kind::Nvme)
+            // A drive that the controller passes on shows its own vendor.
+            && self.scsi.as_ref().and_then(|scsi| scsi.vendor.as_deref()) != Some("ATA")
     }
 
     /// File systems on it and on its partitions.

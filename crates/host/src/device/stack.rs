@@ -36,6 +36,9 @@ pub struct Raid {
     pub chunk_bytes: Option<u64>,
     /// Sectors that differed between the copies.
     pub mismatch_count: Option<u64>,
+    /// True if only `/proc/mdstat` shows it.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub table_only: bool,
 }
 
 /// The file behind a loop device.
@@ -72,6 +75,7 @@ impl Raid {
     /// Reads the array in folder `node` (`md/`), and what `/proc/mdstat` adds to it.
     pub(crate) fn read(node: Option<&Node<'_>>, stat: Option<&Self>) -> Self {
         let mut raid = node.map(Self::attributes).unwrap_or_default();
+        raid.table_only = node.is_none();
         let Some(stat) = stat else { return raid };
         raid.level = raid.level.or_else(|| stat.level.clone());
         raid.disks = raid.disks.or(stat.disks);
@@ -93,6 +97,7 @@ impl Raid {
             sync_completed: node.text("sync_completed").filter(|text| text != "none"),
             chunk_bytes: node.number("chunk_size").filter(|bytes| *bytes > 0),
             mismatch_count: node.number("mismatch_cnt"),
+            table_only: false,
         }
     }
 

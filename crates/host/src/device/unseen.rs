@@ -104,7 +104,7 @@ fn is_faulty(faults: Option<&Faults>) -> bool {
     faults.is_some_and(|it| it.by_class.keys().any(|class| !usual.contains(class)))
 }
 
-/// Disks on other buses than ATA. Beside a tree, only those with faults: others are gone.
+/// Disks on other buses than ATA. With a tree, only those with faults: others are gone.
 fn logged_disks(
     seen: &BTreeMap<String, Device>,
     drives: &[Device],
@@ -158,6 +158,7 @@ fn names_faults(log: &KernelLog, name: &str) -> bool {
 fn controller_of(name: &str) -> Option<&str> {
     let rest = name.strip_prefix("nvme")?;
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    debug_assert!(digits <= rest.len(), "digits are one byte each");
     (digits > 0).then(|| &name[..4 + digits])
 }
 

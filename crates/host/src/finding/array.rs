@@ -22,15 +22,26 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
             .add(FindingId::MdDegraded, Severity::Error)
             .says(message)
             .seen(vec![
-                format!("/sys/block/{name}/md/degraded: {missing}"),
+                if array.table_only {
+                    format!("/proc/mdstat: {missing} missing")
+                } else {
+                    format!("/sys/block/{name}/md/degraded: {missing}")
+                },
                 array.array_state.as_ref().map(|s| format!("array_state: {s}")).unwrap_or_default(),
                 format!("disks in it: {}", context.device.slaves.join(", ")),
             ])
-            .fix(format!(
-                "find the missing disk with `mdadm --detail /dev/{name}`; `mdadm --re-add` takes \
-                 back one that was only disconnected, otherwise replace it and use `mdadm --add`; \
-                 measure after the rebuild"
-            ));
+            .fix(if matches!(array.level.as_deref(), Some("raid0" | "linear")) {
+                format!(
+                    "this level has no copy: find the missing disk with `mdadm --detail /dev/{name}` \
+                     and attach it again, or restore the data from a backup to a new array"
+                )
+            } else {
+                format!(
+                    "find the missing disk with `mdadm --detail /dev/{name}`; `mdadm --re-add` takes \
+                     back one that was only disconnected, otherwise replace it and use `mdadm \
+                     --add`; measure after the rebuild"
+                )
+            });
     }
     if let Some(action) = array.busy_with() {
         let done = array.sync_completed.as_deref();
@@ -38,7 +49,11 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
             .add(FindingId::MdResyncing, Severity::Warn)
             .says(format!("the array is busy ({action}) and reads and writes all its disks"))
             .seen(vec![
-                format!("/sys/block/{name}/md/sync_action: {action}"),
+                if array.table_only {
+                    format!("/proc/mdstat: {action}")
+                } else {
+                    format!("/sys/block/{name}/md/sync_action: {action}")
+                },
                 done.map(|done| format!("done: {done}")).unwrap_or_default(),
             ])
             .fix(format!(

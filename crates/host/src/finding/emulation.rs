@@ -159,6 +159,10 @@ fn raid(context: &Context<'_>, findings: &mut Findings) {
     let log = controller_log(context);
     let remapped = log.filter(|log| !log.remapped_nvme.is_empty());
     let raid = device.controller.mode.as_deref() == Some("raid");
+    let passed = device.kind == Kind::Scsi && !device.hidden_behind_raid();
+    if passed && remapped.is_none() {
+        return;
+    }
     if !raid && remapped.is_none() {
         return vmd(device, findings);
     }
@@ -204,7 +208,8 @@ fn raid_words(device: &Device, remapped: bool) -> (Severity, &'static str) {
     if device.kind == Kind::Controller {
         let message = "a controller in RAID mode shows no disks: it hides its drives, or has none";
         // With its own driver it is a RAID controller; without, a firmware setting.
-        let driven = device.controller.driver.is_some();
+        let other = device.controller.vendor().is_some_and(|vendor| vendor != "8086");
+        let driven = device.controller.driver.is_some() || other;
         return (if driven { Severity::Info } else { Severity::Warn }, message);
     }
     if device.kind == Kind::Ata {

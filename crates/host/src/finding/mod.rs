@@ -13,6 +13,7 @@ mod link;
 mod logged;
 mod pcie;
 mod queue;
+mod state;
 mod tuning;
 
 pub(crate) use self::context::Context;
@@ -21,10 +22,11 @@ use crate::found::Finding;
 
 /// All findings of one device, worst first.
 pub(crate) fn check(context: &Context<'_>) -> Vec<Finding> {
-    let checks: [fn(&Context<'_>, &mut Findings); 10] = [
+    let checks: [fn(&Context<'_>, &mut Findings); 11] = [
         emulation::check,
         link::check,
         logged::check,
+        state::check,
         queue::check,
         pcie::check,
         cache::check,

@@ -23,8 +23,10 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     let logged = device.controller.address.as_ref();
     let logged = logged.and_then(|address| context.machine.log.controllers.get(address));
     let logged = logged.filter(|log| !log.bandwidth.is_empty());
+    let at_boot = if device.log_only { Severity::Info } else { Severity::Error };
     let Some((severity, mut reasons)) = reasons(pcie).or_else(|| {
-        logged.map(|_| (Severity::Error, vec!["the kernel reported the limit at boot".to_owned()]))
+        // The slot, which is a property of the board, is not in the log.
+        logged.map(|_| (at_boot, vec!["the kernel reported the limit at boot".to_owned()]))
     }) else {
         return;
     };
@@ -91,7 +93,9 @@ fn reasons(pcie: &Pcie) -> Option<(Severity, Vec<String>)> {
         let slot = pcie.slot_max_speed_gts.is_some_and(|slot| slot <= now);
         let why = if slot { " (the slot has no more)" } else { "" };
         reasons.push(format!("{now} of {most} GT/s{why}"));
-        severity = if slot { severity } else { Severity::Error };
+        // A board with a narrow slot may drive it at a low speed as well.
+        let narrow = reasons.len() > 1 && severity == Severity::Warn;
+        severity = if slot || narrow { severity } else { Severity::Error };
     }
     let above = pcie.limited_by.as_ref().filter(|_| pcie.bandwidth_gbps < pcie.max_bandwidth_gbps);
     if let Some(bridge) = above {

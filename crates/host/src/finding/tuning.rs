@@ -31,11 +31,21 @@ fn scheduler(context: &Context<'_>, findings: &mut Findings) {
         "bfq" | "cfq" if device.kind == Kind::Nvme => {
             ("a scheduler for slow disks costs an NVMe drive more than it gains", "none")
         }
-        "cfq" if device.rpm == Some(0) => {
+        "cfq"
+            if device.rpm == Some(0)
+                || device.rpm.is_none()
+                    && device.queue.rotational == Some(false)
+                    && device.is_physical() =>
+        {
             ("a scheduler that waits for adjacent requests, on a flash drive", "none")
         }
         _ => return rotational_flag(context, findings),
     };
+    // Kernels before 5.0 have other names, and an unknown one is refused (EINVAL).
+    let others = if better == "none" { ["none", "noop"] } else { ["mq-deadline", "deadline"] };
+    let offered = &device.queue.schedulers;
+    let better = others.iter().find(|name| offered.iter().any(|it| it == **name)).copied();
+    let better = better.unwrap_or(others[0]);
     findings
         .add(FindingId::SchedulerUnfit, Severity::Warn)
         .says(message)

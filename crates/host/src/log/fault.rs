@@ -31,9 +31,14 @@ impl KernelLog {
         faults.by_class.entry(class).or_default().add_at(message, at);
     }
 
-    /// Removes the faults of a name that the kernel uses for another device from now on.
+    /// Removes the faults of a name that the kernel uses for another device from now on. Data
+    /// that was lost at an unplugging stays lost.
     pub(super) fn forget(&mut self, name: &str) {
-        self.faults.remove(name);
+        let Some(faults) = self.faults.get_mut(name) else { return };
+        faults.by_class.retain(|class, _| *class == Class::Unplugged);
+        if faults.by_class.is_empty() {
+            self.faults.remove(name);
+        }
     }
 
     /// Reads a message about any device but an ATA port.
@@ -51,7 +56,13 @@ impl KernelLog {
             Verdict::Usual => return true,
             Verdict::Unknown => return self.settles(source, name, text),
         };
-        if self.is_of_unplugged(name, class) || class == Class::Reset && self.has_just_resumed() {
+        if self.is_of_unplugged(name, class) {
+            if message.contains("(WRITE)") || message.contains("lost async page write") {
+                self.add_fault(name, Class::Unplugged, message);
+            }
+            return true;
+        }
+        if class == Class::Reset && self.has_just_resumed() {
             return true;
         }
         match source {
@@ -334,6 +345,7 @@ pub(crate) fn disk_of(name: &str) -> &str {
         return bare;
     }
     let disk = bare.strip_suffix('p').unwrap_or("");
+    debug_assert!(name.starts_with(disk), "the name of a partition begins with its disk's");
     if disk.ends_with(|c: char| c.is_ascii_digit()) { disk } else { name }
 }
 

@@ -95,10 +95,10 @@ struct Record {
 
 /// The text after `kernel: `, if the text before it looks like a date and a host.
 fn after_kernel(line: &str) -> Option<&str> {
-    if let Some(after) = line.strip_prefix("kernel: ") {
+    if let Some(after) = line.trim_start().strip_prefix("kernel: ") {
         return Some(after);
     }
-    let (before, after) = line.split_once(" kernel: ")?;
+    let (before, after) = line.split_once(" kernel: ").or_else(|| line.split_once(" [kernel] "))?;
     let words = before.split_whitespace().count();
     let dated = before.chars().any(|c| c.is_ascii_digit()) && (1..=6).contains(&words);
     dated.then_some(after)
@@ -201,6 +201,8 @@ mod tests {
         check(&format!("2026-11-26T15:50:09,123456+00:00 {bare}"), bare);
         check(&format!("2026-11-26T15:50:09+11:00 kernel: {bare}"), bare);
         check(&format!("[Sun Dec  7 10:12:18 2025] [    T772] {bare}"), bare);
+        check(&format!("   kernel: {bare}"), bare);
+        check(&format!("Sep 19 07:00:15 [kernel] {bare}"), bare);
         check("", "");
         check("[", "[");
         check("[sda] Write cache: enabled", "[sda] Write cache: enabled");

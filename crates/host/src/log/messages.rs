@@ -35,6 +35,8 @@ classes! {
     Command = "command",
     /// The device is gone, dead or offline.
     Lost = "lost",
+    /// The device was unplugged while data was being written.
+    Unplugged = "unplugged",
     /// A message of the start of a device, which is a fault only if nothing follows.
     Unsettled = "unsettled",
     /// A request failed for a reason that the message does not name.

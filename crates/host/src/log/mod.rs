@@ -112,6 +112,8 @@ pub struct KernelLog {
     pub lines: u64,
     /// The kernel's release: `6.1.0-18-amd64`.
     pub release: Option<String>,
+    /// The boot before, until this one has a line about a disk.
+    before: Option<Box<Self>>,
     /// Time of the current line, in seconds since the boot.
     at_s: Option<u64>,
     /// The PCI function of the latest message: the ports that follow may belong to it.
@@ -163,7 +165,14 @@ impl KernelLog {
         if let Some(rest) = message.strip_prefix("Linux version ") {
             // A log may contain several boots, of which the last is the present one.
             let release = rest.split(' ').next().map(str::to_owned);
-            *self = Self { at_s: self.at_s, lines: self.lines, release, ..Self::default() };
+            let next = Self { at_s: self.at_s, lines: self.lines, release, ..Self::default() };
+            let last = std::mem::replace(self, next);
+            // In a mail the release may follow the log.
+            let kept = if last.names_disks() { Some(Box::new(last)) } else { last.before };
+            self.before = kept.map(|mut log| {
+                log.before = None;
+                log
+            });
         }
         self.present = true;
         let understood = self.ata_line(message)

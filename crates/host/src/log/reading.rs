@@ -113,6 +113,7 @@ fn next_line(file: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<boo
         let part = &buffer[..end.unwrap_or(buffer.len())];
         let space = LINE_BYTES_MAX - line.len();
         line.extend_from_slice(&part[..part.len().min(space)]);
+        debug_assert!(line.len() <= LINE_BYTES_MAX, "a line of any length needs bounded memory");
         let used = end.map_or(buffer.len(), |end| end + 1);
         file.consume(used);
         if end.is_some() {
@@ -135,7 +136,7 @@ struct Reading {
 
 impl Reading {
     fn line(&mut self, line: &str) {
-        let line = line::cleaned(line);
+        let line = line::cleaned(&line[..line.floor_char_boundary(LINE_BYTES_MAX)]);
         if let Some((message, at)) = line::record(&line) {
             self.flush();
             self.log.at_s = at;
@@ -165,12 +166,14 @@ impl Reading {
         let broken = self.length >= BROKEN_LENGTH_MIN && self.parts < BROKEN_LINES_MAX;
         let second = text.starts_with("res ") && self.line.contains(": cmd ");
         !text.is_empty()
+            && !text.starts_with("Linux version ")
             && self.stamped
             && (second || broken)
             && self.line.len() + text.len() < LINE_BYTES_MAX
     }
 
     fn flush(&mut self) {
+        debug_assert!(self.line.len() <= 2 * LINE_BYTES_MAX, "few lines make a message");
         if !self.line.is_empty() {
             self.log.at_s = line::seconds(&self.line);
             self.log.line(line::message(&self.line), self.line.starts_with([' ', '\t']));
@@ -180,7 +183,16 @@ impl Reading {
 
     fn finish(mut self) -> KernelLog {
         self.flush();
-        self.log
+        let before = self.log.before.take();
+        match before.filter(|_| !self.log.names_disks()) {
+            Some(before) => Self::released(*before, self.log.release),
+            None => self.log,
+        }
+    }
+
+    /// The log that ended before the line with the kernel's release.
+    fn released(log: KernelLog, release: Option<String>) -> KernelLog {
+        KernelLog { release: log.release.clone().or(release), ..log }
     }
 }
 
@@ -248,7 +260,21 @@ mod tests {
     }
 
     #[test]
+    fn a_release_after_the_log_is_no_boot() {
+        let text = format!("{LINE}\nLinux version 4.10.0-21-generic\n");
+        assert_eq!(count(text.as_bytes()), 1);
+        let log = KernelLog::parse(&text);
+        assert_eq!(log.release.as_deref(), Some("4.10.0-21-generic"));
+        assert_eq!(count(format!("{text}ata1: SATA link down (SStatus 0)\n").as_bytes()), 0);
+    }
+
+    #[test]
     fn a_line_of_any_length_is_cut() {
+        // Bytes that are not text become three each.
+        assert_eq!(count(&[vec![0xff; 1 << 20], b"\n".to_vec(), LINE.into()].concat()), 1);
+        let mut wide = vec![0xff, 0xfe];
+        wide.extend("\u{4e00}".repeat(1 << 18).encode_utf16().flat_map(u16::to_le_bytes));
+        assert_eq!(count(&wide), 0);
         let mut text = "x".repeat(10 << 20);
         text.push('\n');
         text.push_str(LINE);

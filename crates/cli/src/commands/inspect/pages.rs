@@ -52,6 +52,7 @@ fn page(id: FindingId) -> &'static str {
         FindingId::PcieErrors => page!("pcie-errors"),
         FindingId::PowerSaving => page!("power-saving"),
         FindingId::TransferMode => page!("transfer-mode"),
+        FindingId::RemoteDisk => page!("remote-disk"),
         FindingId::ShingledRecording => page!("shingled-recording"),
         FindingId::RaidMode => page!("raid-mode"),
         FindingId::PcieDowngraded => page!("pcie-downgraded"),

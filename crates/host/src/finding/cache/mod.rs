@@ -136,7 +136,10 @@ fn lost_flushes(findings: &mut Findings, evidence: Vec<String>, remedy: &str) {
 fn assumed(context: &Context<'_>, findings: &mut Findings, kernel: String) {
     let log = context.machine.log.disks.get(&context.device.name);
     let Some(log) = log.filter(|log| !log.assumed_write_through.is_empty()) else { return };
-    if context.device.write_cache.kernel_flushes() != Some(false) {
+    // A virtual disk reports no cache, and its host decides.
+    if context.device.write_cache.kernel_flushes() != Some(false)
+        || context.device.emulated().is_some()
+    {
         return;
     }
     findings
@@ -203,7 +206,16 @@ fn volatile(context: &Context<'_>, findings: &mut Findings) {
     if evidence.is_empty() {
         evidence.push(attribute(context, "queue/write_cache", "write back"));
     }
-    let physical = device.kind.is_physical();
+    // The cache of a RAID volume is the controller's, often with a battery.
+    if device.hidden_behind_raid() {
+        findings
+            .add(FindingId::WriteCacheVolatile, Severity::Info)
+            .says("the volume's cache is that of the RAID controller, which may have a battery")
+            .seen(evidence)
+            .fix("look up the state of cache and battery with the controller's own tool");
+        return;
+    }
+    let physical = device.is_physical();
     evidence.extend(device.model.as_ref().map(|model| format!("model: {model}")));
     let alike = "none needed if programs fsync important data; keep it the same in all arms of a \
                  comparison. To make every write safe:";
@@ -225,7 +237,7 @@ fn off(context: &Context<'_>, findings: &mut Findings) {
     let device = context.device;
     // A USB bridge often reports a value without asking the drive; RAID firmware has its own cache.
     let asks = matches!(device.kind, Kind::Ata | Kind::Sas | Kind::Scsi);
-    if !asks || device.caches_writes() != Some(false) {
+    if !asks || device.emulated().is_some() || device.caches_writes() != Some(false) {
         return;
     }
     let has = device.ata.as_ref().is_none_or(|ata| ata.write_cache.is_some() || device.log_only);

@@ -33,6 +33,7 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
         if evidence.is_empty() {
             continue;
         }
+        debug_assert!(!rule.classes.is_empty(), "a finding rests on messages");
         findings.add(rule.id, rule.severity).says(rule.message).seen(evidence).fix(remedy::of(
             rule.id,
             context,
@@ -55,6 +56,12 @@ const RULES: &[Rule] = &[
         severity: Severity::Error,
         classes: &[Class::Lost],
         message: "the device stopped answering, and the kernel gave it up",
+    },
+    Rule {
+        id: FindingId::DeviceLost,
+        severity: Severity::Warn,
+        classes: &[Class::Unplugged],
+        message: "the device was disconnected while data was being written to it",
     },
     Rule {
         id: FindingId::MediumErrors,
