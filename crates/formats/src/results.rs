@@ -156,11 +156,10 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         Some(kind) => format!("not the output of a known tool: it seems to be {kind}"),
         None => "not the output of a known tool".to_owned(),
     };
-    let hint = "give fio's JSON (`--output-format=json`) or logs, bonnie++'s CSV line or table \
-                (versions 1.03, 1.96, 1.97 or 1.98), or the complete output of ab, blogbench, \
-                CrystalDiskMark, diskspd (`-Rxml`), fs_mark, HD Tune, hyperfine \
-                (`--export-json`), KDiskMark, pgbench, sysbench, tiotest, wrk or the Phoronix \
-                Test Suite (`composite.xml`)";
+    let hint = "give the complete output of fio (text, terse, JSON or logs), dd, hdparm, ioping, \
+                iostat, diskspd, CrystalDiskMark, KDiskMark, HD Tune, bonnie++ (CSV or table of \
+                1.03, 1.96, 1.97 or 1.98), iozone, IOR, sysbench, pgbench, wrk, the Phoronix Test \
+                Suite (`composite.xml`) or another tool that `drivelab import --help` names";
     Err(ParseError::new(0, what, hint))
 }
 
