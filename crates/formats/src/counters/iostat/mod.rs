@@ -74,9 +74,13 @@ const COLUMNS: [Column; 25] = [
 
 /// The columns of a heading by position; `None` for one that is left out.
 fn heading(line: &str) -> Option<Vec<Option<usize>>> {
-    let mut words = line.split_whitespace();
     // Nearly every line is a row: only a heading is divided into columns here.
-    let first = words.next().filter(|first| first.starts_with("Device"))?;
+    let from = line.trim_ascii_start();
+    if !from.starts_with("Device") {
+        return None;
+    }
+    let mut words = from.split_ascii_whitespace();
+    let first = words.next()?;
     let columns: Vec<_> = words.map(index).collect();
     let is_heading =
         first.trim_end_matches(':') == "Device" && columns.iter().flatten().count() > 1;
@@ -145,7 +149,7 @@ impl Watch {
                 columns = read;
                 continue;
             }
-            let words: Vec<&str> = line.text.split_whitespace().take(100).collect();
+            let words: Vec<&str> = line.text.split_ascii_whitespace().take(100).collect();
             // A row of another table has other columns, and none of them is guessed.
             let values: Option<Vec<f64>> = words.iter().skip(1).map(|word| number(word)).collect();
             let is_row = !columns.is_empty() && words.len() == columns.len() + 1;
