@@ -228,6 +228,14 @@ impl Folder {
         Ok(File::from(file))
     }
 
+    /// True in the folder of devices, except where programs keep files that they share. A file
+    /// there would take memory, and the name of a drive that comes later.
+    pub fn is_of_devices(&self) -> bool {
+        // By the descriptor, as the path may have led through links.
+        let name = std::fs::read_link(self.by_descriptor()).unwrap_or_default();
+        name.starts_with("/dev") && !name.starts_with("/dev/shm")
+    }
+
     /// Returns the identity of the file of that name in it; of a link itself, not of its target.
     pub fn identity_of(&self, name: impl AsRef<OsStr>) -> io::Result<Identity> {
         Ok(Identity::from_stat(&self.stat(component(name.as_ref())?)?))

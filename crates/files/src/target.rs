@@ -4,9 +4,11 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, ErrorKind, Write as _};
 use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, statat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, openat, statat};
+use rustix::io::Errno;
 
 use super::folder::{ANY, Folder, LINKS_MAX, component};
 use super::links::refuse_other_owner;
@@ -34,7 +36,9 @@ enum At {
 enum Found {
     Nothing,
     File,
-    /// A pipe, a socket or a character device.
+    /// A pipe with a name.
+    Pipe,
+    /// A socket, a character device, or a pipe that is open already.
     Stream,
 }
 
@@ -59,7 +63,7 @@ impl Target {
             }
             (folder, name) = folder.holding_from(&target)?;
         }
-        Err(rustix::io::Errno::LOOP.into())
+        Err(Errno::LOOP.into())
     }
 
     /// Returns the folder and the name in it, behind all links; nothing for a file that is open
@@ -76,7 +80,7 @@ impl Target {
     pub fn existing(&self) -> io::Result<Option<File>> {
         match self.found()? {
             Found::File => self.file(OFlags::RDONLY | OFlags::NONBLOCK).map(Some),
-            Found::Nothing | Found::Stream => Ok(None),
+            Found::Nothing | Found::Pipe | Found::Stream => Ok(None),
         }
     }
 
@@ -85,7 +89,7 @@ impl Target {
         match self.found()? {
             Found::Nothing => self.file(OFlags::RDWR | OFlags::CREATE | OFlags::EXCL),
             Found::File => self.file(OFlags::RDWR | OFlags::NONBLOCK),
-            Found::Stream => self.file(OFlags::RDWR),
+            Found::Pipe | Found::Stream => self.file(OFlags::RDWR),
         }
     }
 
@@ -100,8 +104,13 @@ impl Target {
     /// Begins to replace the file: it is as it was until [`NewFile::finish`].
     pub fn create(self) -> io::Result<NewFile> {
         let kind = self.found()?;
-        if kind == Found::Stream {
-            return Ok(NewFile::as_it_is(self.file(OFlags::WRONLY)?));
+        match kind {
+            Found::Stream => return Ok(NewFile::as_it_is(self.file(OFlags::WRONLY)?)),
+            Found::Pipe => return self.pipe().map(NewFile::as_it_is),
+            Found::Nothing if self.location().is_some_and(|(folder, _)| folder.is_of_devices()) => {
+                return Err(io::Error::other("it would be a file among the devices"));
+            }
+            Found::Nothing | Found::File => {}
         }
         if let At::Name(folder, name) = &self.0 {
             match NewFile::beside(folder.try_clone()?, name.clone()) {
@@ -131,7 +140,7 @@ impl Target {
             At::Open(folder, name) => statat(folder, name, AtFlags::empty()),
         };
         let about = match about {
-            Err(rustix::io::Errno::NOENT) => return Ok(Found::Nothing),
+            Err(Errno::NOENT) => return Ok(Found::Nothing),
             about => about?,
         };
         match FileType::from_raw_mode(about.st_mode) {
@@ -143,10 +152,27 @@ impl Target {
             // Its owner could keep us waiting for the other end.
             FileType::Fifo if matches!(self.0, At::Name(..)) => {
                 refuse_other_owner(about.st_uid, "a pipe", "opened")?;
-                Ok(Found::Stream)
+                Ok(Found::Pipe)
             }
             _ => Ok(Found::Stream),
         }
+    }
+
+    /// Opens a pipe to write to it, without waiting for a reader that may never come.
+    fn pipe(&self) -> io::Result<File> {
+        let At::Name(folder, name) = &self.0 else { return self.file(OFlags::WRONLY) };
+        let pipe = match folder.file(name, OFlags::WRONLY | OFlags::NONBLOCK, ANY) {
+            Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
+                return Err(io::Error::other("it is a pipe that no program reads"));
+            }
+            opened => opened?,
+        };
+        if !pipe.metadata()?.file_type().is_fifo() {
+            return Err(io::Error::other("the file was replaced while it was being opened"));
+        }
+        // Writes do wait, for a reader that is slow.
+        fcntl_setfl(&pipe, fcntl_getfl(&pipe)? - OFlags::NONBLOCK)?;
+        Ok(pipe)
     }
 
     /// Opens it, and refuses it if it is another kind of file by now.
@@ -290,6 +316,30 @@ mod tests {
         Target::find(Path::new(&name)).unwrap().replace(b"new").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_pipe_is_written_to_if_a_program_reads_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("pipe");
+        let (kind, mode) = (FileType::Fifo, Mode::RWXU);
+        rustix::fs::mknodat(rustix::fs::CWD, &path, kind, mode, 0).unwrap();
+        let replace = |content: &[u8]| Target::find(&path).unwrap().replace(content);
+        let error = replace(b"lost").unwrap_err().to_string();
+        assert!(error.contains("no program reads"), "{error}");
+        let reads = rustix::fs::open(&path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty());
+        let mut reader = File::from(reads.unwrap());
+        replace(b"kept").unwrap();
+        let mut content = [0; 4];
+        io::Read::read_exact(&mut reader, &mut content).unwrap();
+        assert_eq!(&content, b"kept");
+    }
+
+    #[test]
+    fn no_file_is_made_among_the_devices() {
+        let path = Path::new("/dev/drivelab-report.html");
+        let error = Target::find(path).unwrap().replace(b"x").unwrap_err().to_string();
+        assert!(error.contains("among the devices") && !path.exists(), "{error}");
     }
 
     #[test]

@@ -45,6 +45,10 @@ impl Sqlite {
         file.make_if_missing()?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | FLAGS;
         let mut database = file.open(&file.path, flags)?;
+        // Before the write-ahead log, which would change the file.
+        if is_of_another_program(&mut database).is_ok_and(|it| it) {
+            return Err(ArchiveError::NoArchive { path: path.to_owned() });
+        }
         prepare(&mut database, patience)?;
         Ok(Self { database, fixed: None })
     }
@@ -193,6 +197,14 @@ fn distrust(database: &Connection) -> rusqlite::Result<()> {
 
 /// Sets what holds for every connection: a commit is on the disk, readers do not wait for a writer,
 /// and the rows of a run go with it.
+/// True if the database holds tables, and not the one that every archive has. Where another
+/// connection holds it, it is not known.
+fn is_of_another_program(database: &mut Connection) -> rusqlite::Result<bool> {
+    database.busy_handler(None::<Patience>)?;
+    let tables = "SELECT count(*) > 0 AND coalesce(max(name = 'steps'), 0) = 0 FROM sqlite_schema";
+    database.query_row(tables, [], |row| row.get(0))
+}
+
 fn prepare(database: &mut Connection, patience: Patience) -> rusqlite::Result<()> {
     use_log(database, patience)?;
     database.busy_handler(Some(patience))?;

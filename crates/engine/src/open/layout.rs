@@ -176,16 +176,9 @@ pub(super) fn lay_out(
     Ok(Some(unfinished.finish(&name)?))
 }
 
-/// The folder of devices: a file in it would take the name of a drive that comes later, and memory.
-const DEVICES: &str = "/dev";
-/// The part of it in which programs keep files, in memory that they share.
-const SHARED: &str = "/dev/shm";
-
 /// Refuses a folder among the devices.
 fn refuse_devices(folder: &Folder, path: &Path) -> Result<(), OpenError> {
-    // By the descriptor, as the path may lead through links.
-    let name = std::fs::read_link(folder.by_descriptor()).unwrap_or_default();
-    if name.starts_with(DEVICES) && !name.starts_with(SHARED) {
+    if folder.is_of_devices() {
         return Err(OpenError::AmongDevices { path: path.into() });
     }
     Ok(())
