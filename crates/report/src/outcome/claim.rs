@@ -50,7 +50,10 @@ pub(crate) fn claim(outcome: &Outcome, series: &Series, names: &[&str]) -> Strin
 fn ratio(outcome: &Outcome, series: &Series) -> String {
     let comparison = &outcome.adjusted.comparison;
     let interval = comparison.ci95.map_or_else(
-        || "one run each, so no interval".to_owned(),
+        || match comparison.n {
+            1 => "one run each, so no interval".to_owned(),
+            _ => "the runs of an arm do not vary, so no interval".to_owned(),
+        },
         |limits| format!("95 % interval {}", figures::range(limits)),
     );
     let on = if outcome.foreseen.is_some() { " on the mean of such drives" } else { "" };

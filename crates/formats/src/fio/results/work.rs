@@ -6,7 +6,7 @@ use drivelab_core::record::{NOT_SET, Work, size};
 use super::output::{Job, Output};
 
 /// Values of options that are not given, so that a job that gives one is known to differ.
-const DEFAULTS: [(&str, &str); 34] = [
+const DEFAULTS: [(&str, &str); 50] = [
     ("rw", "read"),
     ("bs", "4k"),
     ("bssplit", NOT_SET),
@@ -41,13 +41,30 @@ const DEFAULTS: [(&str, &str); 34] = [
     ("nrfiles", "1"),
     ("hipri", "0"),
     ("invalidate", "1"),
+    ("io_size", NOT_SET),
+    ("blockalign", NOT_SET),
+    ("verify", NOT_SET),
+    ("zero_buffers", "0"),
+    ("scramble_buffers", "1"),
+    ("refill_buffers", "0"),
+    ("buffer_pattern", NOT_SET),
+    ("buffer_compress_percentage", "0"),
+    ("dedupe_percentage", "0"),
+    ("overwrite", "0"),
+    ("thread", "0"),
+    ("cpus_allowed", NOT_SET),
+    ("nice", "0"),
+    ("prio", NOT_SET),
+    ("fallocate", "native"),
+    ("create_on_open", "0"),
 ];
 
 /// Other names of options.
-const ALIASES: [(&str, &str); 12] = [
+const ALIASES: [(&str, &str); 13] = [
     ("readwrite", "rw"),
     ("blocksize", "bs"),
     ("blocksize_range", "bsrange"),
+    ("ba", "blockalign"),
     ("timeout", "runtime"),
     ("io_limit", "io_size"),
     ("start_delay", "startdelay"),
@@ -92,11 +109,10 @@ const OTHERS: [&str; 26] = [
 const REPORTS: [&str; 7] = ["write_", "log_", "disable_", "per_job_", "bwavg", "iopsavg", "json"];
 
 /// Options with a size, and those with a time in the unit that a plain number has.
-const SIZES: [&str; 15] = [
+const SIZES: [&str; 14] = [
     "bs",
     "bsrange",
     "blockalign",
-    "ba",
     "size",
     "filesize",
     "io_size",
