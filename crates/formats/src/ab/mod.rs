@@ -1,4 +1,4 @@
-//! `ApacheBench`: the output of `ab`, versions 1.3 to 2.3.
+//! `ApacheBench`: the output of `ab` 2.3.
 
 use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::{Imported, ImportedRun};

@@ -134,13 +134,14 @@ fn strip_any(names: &[(&'static str, &'static str)], text: &str) -> Option<(&'st
     names.iter().find_map(|(name, short)| Some((*short, text.strip_prefix(name)?.to_owned())))
 }
 
-/// `(Q=8,T=1)` as `_q8t1`, `(QD=32)` as `_q32`, `(T=1)` of 5.x, which has one request outstanding, as
-/// `_t1`, and an empty text as an empty text.
+/// `(Q=8,T=1)` as `_q8t1`, `(QD=32)` as `_q32`, `(T=1)` of 5.x as `_t1`, and an empty text as an
+/// empty text.
 fn depth(text: &str) -> Option<String> {
     if text.is_empty() {
         return Some(String::new());
     }
     let inside = text.strip_prefix('(')?.strip_suffix(')')?;
+    // Without a depth, one request is outstanding.
     if let Some(threads) = inside.strip_prefix("T=") {
         return threads.parse::<u16>().ok().map(|_| format!("_t{threads}"));
     }

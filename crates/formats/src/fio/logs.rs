@@ -2,8 +2,8 @@
 //! one per request.
 //!
 //! A line contains milliseconds, value, direction, block size and offset. Only the name of the file
-//! shows the meaning of the value. Versions up to 2.21 write latencies in microseconds, later ones in
-//! nanoseconds; a line of four fields may be of either.
+//! shows the meaning of the value. Versions up to 2.21 write latencies in microseconds, later ones
+//! in nanoseconds; a line of four fields may be of either.
 
 use drivelab_core::csv::{Line, ParseError, lines, quote};
 use drivelab_core::foreign::Imported;

@@ -165,8 +165,9 @@ impl Command {
     }
 }
 
+/// True for a time that was measured; that of an empty command, less its shell, may be 0.
 fn is_time(seconds: f64) -> bool {
-    seconds.is_finite() && seconds > 0.0
+    seconds.is_finite() && seconds >= 0.0
 }
 
 fn wall(time: f64) -> Phase {

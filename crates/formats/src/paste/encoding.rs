@@ -1,6 +1,6 @@
 //! Characters from bytes.
 
-use super::Changes;
+use super::changes::Changes;
 
 /// The beginnings of files that are not text: archives, images, programs, databases.
 const MAGIC: [&[u8]; 10] = [

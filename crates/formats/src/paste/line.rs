@@ -1,6 +1,6 @@
 //! One line of a pasted text.
 
-use super::Changes;
+use super::changes::Changes;
 
 /// Longest prompt that is recognised, in bytes.
 const PROMPT_MAX: usize = 100;
@@ -76,7 +76,7 @@ fn is_blank(c: char) -> bool {
 /// The characters that a terminal shows in the end.
 fn printed(text: &str, changes: &mut Changes) -> String {
     let mut plain = String::with_capacity(text.len());
-    // Where the part after the last carriage return begins.
+    // The part after the last carriage return.
     let mut begin = 0;
     let mut rest = text.chars();
     while let Some(c) = rest.next() {
@@ -147,7 +147,8 @@ fn is_fence(text: &str) -> bool {
     })
 }
 
-/// The command behind a prompt: `[root@h ~]# dd ...`, `user@host:~$ fio ...`, `$ fio`, `C:\> diskspd`.
+/// The command behind a prompt: `[root@h ~]# dd ...`, `user@host:~$ fio ...`, `$ fio`, or
+/// `C:\> diskspd`.
 fn without_prompt(text: &str) -> Option<&str> {
     let text = text.trim_start();
     let command = match text.as_bytes() {

@@ -4,14 +4,14 @@
 //! wrote. The number of lines stays, so that messages name lines of the file. Linear time; a text
 //! that needs no change is not copied.
 
+mod changes;
 mod encoding;
 mod line;
 mod seems;
 
 pub(crate) use seems::seems;
 
-use drivelab_core::counted;
-
+use changes::Changes;
 use line::Line;
 
 /// A text that is ready for the readers, and what was done to it.
@@ -21,22 +21,6 @@ pub struct Paste {
     pub text: String,
     /// The changes made to it, in one sentence; empty if there was none.
     pub notes: Vec<String>,
-}
-
-/// Numbers of the parts that were replaced or skipped.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Changes {
-    /// The encoding, if it is not UTF-8.
-    encoding: Option<&'static str>,
-    /// Sequences of bytes that are no characters.
-    damaged: u64,
-    controls: u64,
-    escapes: u64,
-    overwritten: u64,
-    quoted: u64,
-    fences: u64,
-    comments: u64,
-    prompts: u64,
 }
 
 /// Makes text of bytes. Binary data stays what it is, so that the readers refuse it.
@@ -102,34 +86,6 @@ fn common_indent(text: &str) -> usize {
         }
     }
     if least == usize::MAX { 0 } else { least }
-}
-
-impl Changes {
-    /// One sentence; `None` where nothing was changed.
-    fn note(&self) -> Option<String> {
-        let skipped = [
-            (self.controls, "control character", "control characters"),
-            (self.escapes, "escape sequence", "escape sequences"),
-            (self.overwritten, "overwritten part of a line", "overwritten parts of lines"),
-            (self.quoted, "quotation mark of a mail", "quotation marks of a mail"),
-            (self.fences, "fence of a code block", "fences of a code block"),
-            (self.comments, "mark of a comment", "marks of a comment"),
-            (self.prompts, "prompt", "prompts"),
-        ];
-        let skipped = skipped.into_iter().filter(|(count, ..)| *count > 0);
-        let skipped = skipped
-            .map(|(count, one, more)| format!("{count} {}", if count == 1 { one } else { more }));
-        let skipped: Vec<String> = skipped.collect();
-        let encoding = self.encoding.map(|name| format!("read as {name}"));
-        let damaged = (self.damaged > 0).then(|| {
-            let are = if self.damaged == 1 { "is" } else { "are" };
-            let count = counted(self.damaged, "sequence");
-            format!("replaced {count} of bytes that {are} not UTF-8 by `?`")
-        });
-        let skipped = (!skipped.is_empty()).then(|| format!("skipped {}", skipped.join(", ")));
-        let parts: Vec<String> = [encoding, damaged, skipped].into_iter().flatten().collect();
-        (!parts.is_empty()).then(|| format!("Of the text: {}.", parts.join("; ")))
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! pgbench's summary, `PostgreSQL` 8.0 to 17.
+//! pgbench's summary, `PostgreSQL` 9.4 to 18.
 //!
-//! Versions up to 13 print the rate twice: with and without the time that connections took. With one
-//! connection per transaction (`-C`) the latter leaves out most of the work, so the former is the
+//! Versions up to 13 print the rate twice: with and without the time that connections took. With
+//! one connection per transaction (`-C`) the latter leaves out most of the work, so the former is the
 //! rate; from version 14 on it is the only one. Latencies are printed with `:` up to 9.5, with `=`
 //! later.
 

@@ -1,10 +1,9 @@
-//! sysbench's output, versions 0.4.8 to 1.1: file I/O, databases, CPU and memory.
+//! sysbench's output, versions 0.4.12 to 1.1: file I/O, databases, CPU and memory.
 //!
 //! Settings and progress begin their line, figures are indented below a heading. The whole may be
-//! indented. Up to 0.5, the tests of files and memory print their figures in sentences, in units that
-//! are called Mb and are MiB.
+//! indented. Up to 0.5, the tests of files and memory print their figures in sentences, in units
+//! that are called Mb and are MiB.
 
-mod old;
 mod settings;
 
 use drivelab_core::csv::{Line, ParseError, lines};
@@ -42,6 +41,29 @@ const MODES: [(&str, &str); 6] = [
     ("sequential read", "seqrd"),
     ("sequential write (creation)", "seqwr"),
     ("sequential rewrite", "seqrewr"),
+];
+
+/// Amounts of data, in MiB: their units are called Kb, Mb and Gb and are binary.
+const AMOUNTS: [(&str, f64); 5] = [
+    ("Kb/sec", 1.0 / 1024.0),
+    ("Mb/sec", 1.0),
+    ("Gb/sec", 1024.0),
+    ("Tb/sec", 1_048_576.0),
+    ("b/sec", 1.0 / 1_048_576.0),
+];
+
+/// The headings above the statistics of requests.
+const SUMMARIES: [&str; 2] = ["Test execution summary", "General statistics"];
+
+/// Lines below them that describe, or repeat.
+const OLD_DESCRIPTIONS: [&str; 7] = [
+    "total time taken by event execution",
+    "per-request statistics",
+    "response time",
+    "deadlocks",
+    "other operations",
+    "read/write requests",
+    "Operations performed",
 ];
 
 /// The version in the banner of a run.
@@ -148,7 +170,11 @@ impl Run {
         let is_figure = self.memory(line, text)?
             || is_indented && !self.heading.is_empty() && self.figure(line, text)?;
         let key = text.split(':').next().unwrap_or("");
-        if is_indented && !is_figure && !DESCRIPTIONS.contains(&key) && !old::describes(key) {
+        if is_indented
+            && !is_figure
+            && !DESCRIPTIONS.contains(&key)
+            && !OLD_DESCRIPTIONS.contains(&key)
+        {
             found.unknown(line.number, text);
         }
         Ok(())
@@ -288,6 +314,91 @@ impl Run {
             Kind::File | Kind::Other => phase(name, Nature::Disk, figures),
             Kind::Database => phase(name, Nature::JournalSync, figures),
         }
+    }
+}
+
+/// The lines of 0.4 and 0.5 that later versions word otherwise.
+impl Run {
+    /// A figure in a sentence; returns whether the line is one.
+    fn sentence(&mut self, line: Line, text: &str) -> Result<bool, ParseError> {
+        if text.starts_with("Doing CPU performance benchmark") {
+            self.kind = Kind::Cpu;
+        } else if let Some(rest) = text.strip_prefix("Operations performed:") {
+            // Of files it counts reads and writes, of memory it has a rate.
+            match inside(rest.trim(), "ops/sec)") {
+                Some(rate) => {
+                    self.kind = Kind::Memory;
+                    self.add(line, "operations", rate.trim(), "1/s")?;
+                }
+                None => self.kind = Kind::File,
+            }
+        } else if text.starts_with("Read ") && text.contains("Total transferred") {
+            self.kind = Kind::File;
+            let Some((_, rate)) = text.rsplit_once('(') else { return Ok(false) };
+            self.amount(line, rate.trim_end_matches(')'))?;
+        } else if let Some(rate) = text.strip_suffix("Requests/sec executed") {
+            self.add(line, "requests", rate.trim(), "1/s")?;
+        } else if let Some(rate) = inside(text, "MB/sec)").filter(|_| text.contains("transferred"))
+        {
+            self.kind = Kind::Memory;
+            self.add(line, "rate", rate.trim(), "MiB/s")?;
+        } else if let Some(primes) = text.strip_prefix("Maximum prime number checked in CPU test:")
+        {
+            self.work.set("cpu_max_prime", primes.trim());
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// `12.515Mb/sec`.
+    fn amount(&mut self, line: Line, text: &str) -> Result<(), ParseError> {
+        let split = AMOUNTS.iter().find_map(|(unit, mib)| Some((text.strip_suffix(unit)?, *mib)));
+        let (value, mib) = split.unwrap_or((text, 1.0));
+        let value = number(line, value)? * mib;
+        self.add_value(line, "rate", value, "MiB/s")
+    }
+
+    /// A latency below `per-request statistics`; returns whether the line is one.
+    fn statistic(&mut self, line: Line, (key, value): (&str, &str)) -> Result<bool, ParseError> {
+        if !SUMMARIES.contains(&self.heading.as_str()) {
+            return Ok(false);
+        }
+        let value = value.trim();
+        match key {
+            "total time" => {
+                self.seconds = value.trim_end_matches('s').parse().ok();
+                return Ok(true);
+            }
+            "total number of events" => {
+                self.events = value.parse().ok();
+                return Ok(true);
+            }
+            _ => {}
+        }
+        let percent = key.strip_prefix("approx.").and_then(|rest| rest.strip_suffix("percentile"));
+        let name = match (key, percent) {
+            ("min" | "avg" | "max", _) => key.to_owned(),
+            (_, Some(percent)) => format!("p{}", percent.trim()),
+            _ => return Ok(false),
+        };
+        // Versions before 0.4.12 write seconds.
+        let (value, ms) = match (value.strip_suffix("ms"), value.strip_suffix('s')) {
+            (Some(ms), _) => (ms, 1.0),
+            (None, Some(seconds)) => (seconds, 1e3),
+            (None, None) => return Ok(false),
+        };
+        let latency = ms * number(line, value)?;
+        let figure = detail(&format!("latency_{name}"), latency, "ms", Better::Less);
+        put(&mut self.figures, figure, line.number)?;
+        Ok(true)
+    }
+
+    /// The rate of the test of primes, which versions before 1.0 do not print.
+    fn rate_of_events(&self) -> Option<f64> {
+        let has_rate = self.figures.iter().any(|figure| figure.name == "events");
+        let rate = self.events? / self.seconds?;
+        (self.kind == Kind::Cpu && !has_rate && rate.is_finite() && rate > 0.0).then_some(rate)
     }
 }
 

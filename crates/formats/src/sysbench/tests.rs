@@ -155,3 +155,77 @@ proptest::proptest! {
         let _ = parse(&text);
     }
 }
+
+/// A number of every kind, in the form of 0.4.12.
+const OLD_FILE: &str = "sysbench 0.4.12:  multi-threaded system evaluation benchmark
+
+Doing random r/w test
+Operations performed:  6000 Read, 4000 Write, 12800 Other = 22800 Total
+Read 93.75Mb  Written 62.5Mb  Total transferred 156.25Mb  (12.515Mb/sec)
+  800.93 Requests/sec executed
+
+Test execution summary:
+total time:                          12.4854s
+total number of events:              10000
+total time taken by event execution: 6.0000
+per-request statistics:
+     min:                                  0.01ms
+     avg:                                  0.60ms
+     max:                                 97.92ms
+     approx.  95 percentile:               5.51ms
+";
+const OLD_CPU: &str = "sysbench 0.4.12:  multi-threaded system evaluation benchmark
+Doing CPU performance benchmark
+Maximum prime number checked in CPU test: 20000
+Test execution summary:
+total time:                          10.0000s
+total number of events:              10000
+per-request statistics:
+     avg:                                  2.57ms
+";
+const OLD_SQL: &str = "sysbench 0.4.12:  multi-threaded system evaluation benchmark
+Doing OLTP test.
+OLTP test statistics:
+queries performed:
+    read:                            422436
+transactions:                        30174  (251.44 per sec.)
+deadlocks:                           0      (0.00 per sec.)
+read/write requests:                 573306 (4777.30 per sec.)
+";
+
+#[track_caller]
+fn check_old(text: &str, expected: &[(&str, f64)]) {
+    let imported = parse(text).unwrap();
+    let phases = imported.runs.iter().flat_map(|run| &run.phases);
+    let found: Vec<_> =
+        phases.flat_map(Phase::metrics).map(|it| (it.name.clone(), it.value)).collect();
+    let found: Vec<_> = found.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    assert_eq!(found, expected);
+    assert_eq!(imported.unknown, [""; 0]);
+}
+
+#[test]
+fn tests_of_version_0_4_are_read() {
+    let file = [
+        ("fileio_rndrw_rate", 12.515),
+        ("fileio_rndrw_requests", 800.93),
+        ("fileio_rndrw_latency_min", 0.01),
+        ("fileio_rndrw_latency_avg", 0.6),
+        ("fileio_rndrw_latency_max", 97.92),
+        ("fileio_rndrw_latency_p95", 5.51),
+    ];
+    check_old(OLD_FILE, &file);
+    check_old(OLD_CPU, &[("cpu_latency_avg", 2.57), ("cpu_events", 1000.0)]);
+    check_old(OLD_SQL, &[("sql_transactions", 251.44)]);
+    let indented = OLD_FILE.lines().map(|line| format!("    {line}\n")).collect::<String>();
+    check_old(&indented, &file);
+}
+
+#[test]
+fn seconds_and_other_amounts_are_scaled() {
+    let text = OLD_FILE.replace("0.60ms", "0.0006s").replace("12.515Mb/sec", "1.5Gb/sec");
+    let imported = parse(&text).unwrap();
+    let figures = &imported.runs[0].phases[0].figures;
+    assert!((figures[0].value - 1536.0).abs() < 1e-9, "{figures:?}");
+    assert!((figures[3].value - 0.6).abs() < 1e-9, "{figures:?}");
+}

@@ -1,4 +1,4 @@
-//! wrk's output (3.0 to 4.2), and that of wrk2, which sends at a given rate (`-R`).
+//! wrk's output (4.x), and that of wrk2, which sends at a given rate (`-R`).
 //!
 //! wrk2 shows itself by `Thread calibration` and by the spectrum of its histogram.
 

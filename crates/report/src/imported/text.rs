@@ -31,8 +31,8 @@ pub fn text(results: &Imported, look: Look) -> String {
     let details: Vec<&Row> = all.iter().filter(|row| row.figure.is_detail).collect();
     if !details.is_empty() {
         let (figures, are) = if details.len() == 1 { ("figure", "is") } else { ("figures", "are") };
-        let kinds = kinds(&details);
-        let more = format!("{} more {figures}{kinds} {are} in the JSON.", details.len());
+        let (count, of) = (details.len(), kinds(&details));
+        let more = format!("{count} more {figures}{of} {are} in the JSON.");
         text += &look.each("Note:", BOLD, &[more]);
     }
     text

@@ -23,7 +23,7 @@ use drivelab_core::record::{Flaw, Work};
 use crate::found::Found;
 use output::{Job, Output};
 use section::Section;
-use settings::Settings;
+use settings::{Settings, reads};
 
 /// True if a text contains a JSON document of fio.
 pub fn is_fio(text: &str) -> bool {
@@ -39,7 +39,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         Err(error) if error.what.starts_with(NOT_FIO) => error,
         other => return other,
     };
-    // fio 2.0 to 2.21 write a comma behind `slat` where other latencies are switched off.
+    // fio 2 writes a comma behind `slat` where other latencies are switched off.
     let mut imported = documents(&without_trailing_commas(text)).map_err(|_| refused)?;
     imported
         .notes
@@ -58,6 +58,7 @@ fn without_trailing_commas(text: &str) -> String {
         repaired.push(if is_trailing { ' ' } else { ',' });
         repaired.push_str(part);
     }
+    // Messages name positions.
     debug_assert_eq!(repaired.len(), text.len(), "positions stay");
     repaired
 }
@@ -212,7 +213,7 @@ fn doubts(job: &Job, output: &Output) -> Vec<String> {
     let settings = Settings { job, output };
     if !output.records_options_of(job) {
         notes.push(
-            "This version of fio does not record its options (2.2.13 and later do): whether \
+            "This version of fio does not record its options (2.3 and later do): whether \
              `direct=1` bypassed the page cache is unknown."
                 .to_owned(),
         );
@@ -220,11 +221,6 @@ fn doubts(job: &Job, output: &Output) -> Vec<String> {
         notes.push(format!("Job {name} ran without `direct=1`: the page cache may have answered."));
     }
     notes
-}
-
-/// True if a job made reads.
-fn reads(job: &Job) -> bool {
-    job.read.requests.max(job.mixed.requests) > 0
 }
 
 #[cfg(test)]

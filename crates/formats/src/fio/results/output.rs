@@ -1,9 +1,10 @@
 //! fio's JSON, in one set of units: nanoseconds and bytes.
 //!
-//! The keys state the units, so they decide and not the version. By fio's history (`stat.c`, versions
-//! 2.0 to 3.42): `lat` and `clat` are in microseconds up to 2.21, `lat_ns` and `clat_ns` in
-//! nanoseconds from 2.99 on; `total_ios` exists since 2.1.13, `job options` since 2.2.13, `bw_bytes`
-//! since 3.2, `N` since 3.18, `job_start` since 3.34. A key that a version does not have is not zero.
+//! The keys state the units, so they decide and not the version. By fio's history (`stat.c`,
+//! versions 2.0 to 3.42): `lat` and `clat` are in microseconds up to 2.21, `lat_ns` and `clat_ns` in
+//! nanoseconds from 2.99 on; `total_ios` exists since 2.1.14, `job options` since 2.3, `bw_bytes`
+//! since 3.2, `sync` since 3.4, `N` since 3.18, `job_start` since 3.36. A key that
+//! a version does not have is not zero.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +65,7 @@ pub(super) struct Job {
     /// All together, instead of the others (`unified_rw_reporting=mixed`) or in addition to them.
     #[serde(default)]
     pub(super) mixed: Side,
-    /// Calls of `fsync` and its kind (since 3.6).
+    /// Calls of `fsync` and its kind (since 3.4).
     #[serde(default)]
     pub(super) sync: Side,
 }
@@ -112,7 +113,7 @@ pub(super) struct Latency {
 #[derive(Default, PartialEq)]
 pub(super) struct Options {
     by_name: BTreeMap<String, String>,
-    /// True if the file has them, even if there are none: versions before 2.2.13 write none.
+    /// True if the file has them, even if there are none: versions before 2.3 write none.
     pub(super) are_recorded: bool,
 }
 
@@ -201,6 +202,7 @@ impl Output {
             {
                 side.complete();
             }
+            job.count_syncs(&self.global);
         }
         Ok(version)
     }
@@ -243,6 +245,21 @@ impl Output {
 }
 
 impl Job {
+    /// Derives the number of syncs from that of writes: versions before 3.18 do not state it.
+    #[expect(clippy::cast_precision_loss, reason = "requests are fewer than 2^52")]
+    fn count_syncs(&mut self, global: &Options) {
+        let latency = &mut self.sync.lat_ns;
+        if !latency.is_measured() || latency.count > 0.0 {
+            return;
+        }
+        let every = ["fsync", "fdatasync"]
+            .into_iter()
+            .filter_map(|name| self.options.get(name).or_else(|| global.get(name)))
+            .filter_map(|every| every.trim().parse::<u64>().ok())
+            .find(|every| *every > 0);
+        latency.count = (self.write.requests / every.unwrap_or(1)).max(1) as f64;
+    }
+
     /// Requests and time of each kind.
     fn progress(&self) -> [(u64, u64); 4] {
         [&self.read, &self.write, &self.trim, &self.mixed].map(|it| (it.requests, it.runtime))

@@ -2,8 +2,8 @@
 
 use super::output::{Job, Output};
 
-/// Engines that reach their storage past the page cache of this machine, with or without `direct=1`:
-/// drivers in user space, commands to the device, and clients of a network.
+/// Engines that reach their storage past the page cache of this machine, with or without
+/// `direct=1`: drivers in user space, commands to the device, and clients of a network.
 const UNCACHED: [&str; 14] = [
     "spdk",
     "spdk_nvme",
@@ -65,7 +65,7 @@ impl<'a> Settings<'a> {
 
     /// True if the job only writes, and its time includes the wait for the disk.
     pub(super) fn waits_for_disk(self) -> bool {
-        !super::reads(self.job) && (self.opens_synced() || self.calls_sync())
+        !reads(self.job) && (self.opens_synced() || self.calls_sync())
     }
 
     /// The option that sets the rate of the job, as given.
@@ -76,4 +76,10 @@ impl<'a> Settings<'a> {
             is_set.then(|| format!("{name}={value}"))
         })
     }
+}
+
+/// True if a job made reads.
+pub(super) fn reads(job: &Job) -> bool {
+    // With `unified_rw_reporting` the mixture may hold them.
+    job.read.requests.max(job.mixed.requests) > 0
 }

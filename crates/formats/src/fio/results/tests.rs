@@ -175,6 +175,18 @@ fn version_2_counts_kib_and_microseconds() {
 }
 
 #[test]
+fn syncs_of_versions_that_do_not_count_them_follow_from_the_writes() {
+    let sync = r#"{"total_ios": 0, "lat_ns": {"mean": 2000.0, "percentile": {"50.000000": 1900,
+        "99.000000": 9000}}}"#;
+    let options = "\"direct\": \"0\", \"fdatasync\": \"10\"";
+    let job = job("a", options, &[("write", &side(10, 4000)), ("sync", sync)]);
+    let imported = parse(&document(&[job])).unwrap();
+    check(&imported, "sync_lat_mean_ns", 2000.0);
+    check(&imported, "sync_lat_p50_ns", 1900.0);
+    assert!(!names(&imported).contains(&"sync_lat_p99_ns".to_owned()), "400 syncs are too few");
+}
+
+#[test]
 fn commas_that_fio_2_writes_before_a_bracket_are_skipped() {
     let text = reads(10, 300).replace("\"bw\": 4,", "\"slat\": {\"min\": 6,\n},");
     assert!(text.contains(",\n}"));
