@@ -165,32 +165,32 @@ Read 93.75Mb  Written 62.5Mb  Total transferred 156.25Mb  (12.515Mb/sec)
   800.93 Requests/sec executed
 
 Test execution summary:
-total time:                          12.4854s
-total number of events:              10000
-total time taken by event execution: 6.0000
-per-request statistics:
-     min:                                  0.01ms
-     avg:                                  0.60ms
-     max:                                 97.92ms
-     approx.  95 percentile:               5.51ms
+    total time:                          12.4854s
+    total number of events:              10000
+    total time taken by event execution: 6.0000
+    per-request statistics:
+         min:                                  0.01ms
+         avg:                                  0.60ms
+         max:                                 97.92ms
+         approx.  95 percentile:               5.51ms
 ";
 const OLD_CPU: &str = "sysbench 0.4.12:  multi-threaded system evaluation benchmark
 Doing CPU performance benchmark
 Maximum prime number checked in CPU test: 20000
 Test execution summary:
-total time:                          10.0000s
-total number of events:              10000
-per-request statistics:
-     avg:                                  2.57ms
+    total time:                          10.0000s
+    total number of events:              10000
+    per-request statistics:
+         avg:                                  2.57ms
 ";
 const OLD_SQL: &str = "sysbench 0.4.12:  multi-threaded system evaluation benchmark
 Doing OLTP test.
 OLTP test statistics:
-queries performed:
-    read:                            422436
-transactions:                        30174  (251.44 per sec.)
-deadlocks:                           0      (0.00 per sec.)
-read/write requests:                 573306 (4777.30 per sec.)
+    queries performed:
+        read:                            422436
+    transactions:                        30174  (251.44 per sec.)
+    deadlocks:                           0      (0.00 per sec.)
+    read/write requests:                 573306 (4777.30 per sec.)
 ";
 
 #[track_caller]
