@@ -399,19 +399,6 @@ fn what_a_later_version_wrote_and_what_is_no_archive_is_left_alone() {
 }
 
 #[test]
-fn the_database_of_another_program_is_not_touched() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("theirs.db");
-    let theirs = rusqlite::Connection::open(&path).unwrap();
-    theirs.execute_batch("CREATE TABLE bookmarks (url TEXT)").unwrap();
-    drop(theirs);
-    let before = std::fs::read(&path).unwrap();
-    assert!(matches!(Archive::open(&path, wait), Err(ArchiveError::NoArchive { .. })));
-    assert_eq!(std::fs::read(&path).unwrap(), before);
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-}
-
-#[test]
 fn a_usual_run_takes_little() {
     let (folder, mut archive) = archive();
     // A minute of a disk at depth 32, of which most is the distribution second by second.

@@ -1,9 +1,9 @@
 //! pgbench's summary, `PostgreSQL` 9.4 to 18.
 //!
 //! Versions up to 13 print the rate twice: with and without the time that connections took. With
-//! one connection per transaction (`-C`) the latter leaves out most of the work, so the former is the
-//! rate; from version 14 on it is the only one. Latencies are printed with `:` up to 9.5, with `=`
-//! later.
+//! one connection per transaction (`-C`) the latter leaves out most of the work, so the former is
+//! the rate; from version 14 on it is the only one. Latencies are printed with `:` up to 9.5, with
+//! `=` later.
 
 use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::{Imported, ImportedRun};

@@ -316,3 +316,16 @@ fn reading_ends_when_it_is_wanted_no_longer() {
                  SELECT count(*) FROM n";
     assert!(is_stopped(archive.store.get_mut().rows(count, &[]).unwrap_err()));
 }
+
+#[test]
+fn the_database_of_another_program_is_not_touched() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("theirs.db");
+    let theirs = rusqlite::Connection::open(&path).unwrap();
+    theirs.execute_batch("CREATE TABLE bookmarks (url TEXT)").unwrap();
+    drop(theirs);
+    let before = std::fs::read(&path).unwrap();
+    assert!(matches!(Archive::open(&path, wait), Err(ArchiveError::NoArchive { .. })));
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}

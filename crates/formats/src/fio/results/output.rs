@@ -1,9 +1,9 @@
 //! fio's JSON, in one set of units: nanoseconds and bytes.
 //!
 //! The keys state the units, so they decide and not the version. By fio's history (`stat.c`,
-//! versions 2.0 to 3.42): `lat` and `clat` are in microseconds up to 2.21, `lat_ns` and `clat_ns` in
-//! nanoseconds from 2.99 on; `total_ios` exists since 2.1.14, `job options` since 2.3, `bw_bytes`
-//! since 3.2, `sync` since 3.4, `N` since 3.18, `job_start` since 3.36. A key that
+//! versions 2.0 to 3.42): `lat` and `clat` are in microseconds up to 2.21, `lat_ns` and `clat_ns`
+//! in nanoseconds from 2.99 on; `total_ios` exists since 2.1.14, `job options` since 2.3,
+//! `bw_bytes` since 3.2, `sync` since 3.4, `N` since 3.18, `job_start` since 3.36. A key that
 //! a version does not have is not zero.
 
 use std::collections::BTreeMap;
