@@ -10,7 +10,6 @@ use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Figure, Flaw, Label, Nature, Phase};
 use drivelab_formats::{paste, results};
 
-#[expect(clippy::disallowed_methods, reason = "a test may ask where its data are")]
 fn folder() -> Option<PathBuf> {
     let named = std::env::var_os("DRIVELAB_RESULTS").map(PathBuf::from);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("in crates/");
@@ -202,7 +201,7 @@ const CDM: &[(&str, f64)] = &[
 #[test]
 fn texts_are_read_as_people_have_them() {
     // One document in four forms.
-    let iops = [("iops", 1498.950_105)];
+    let iops = [("iops", 1_498.950_105)];
     check("utf16.json", &iops);
     check("cdm_utf16le.txt", CDM);
     check("latin1.txt", &[("tps_x", 10.0), ("tps_x_latency_avg", 1.0)]);

@@ -34,9 +34,12 @@ fn journal(journalctl: &Path, deadline: Duration) -> Option<KernelLog> {
     let child = journal.spawn().ok()?;
     let pid = Pid::from_child(&child);
     // With room for the text: the thread must end even if the wait was given up.
-    let (told, said) = sync_channel(1);
-    std::thread::spawn(move || told.send(all_of(child)));
-    let Ok(log) = said.recv_timeout(deadline) else {
+    let (sender, receiver) = sync_channel(1);
+    std::thread::spawn(move || {
+        // Without a receiver the wait was given up.
+        let _ = sender.send(all_of(child));
+    });
+    let Ok(log) = receiver.recv_timeout(deadline) else {
         // The thread takes note of its end, whenever that comes.
         let _ = kill_process(pid, Signal::KILL);
         return None;

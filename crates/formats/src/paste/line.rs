@@ -111,9 +111,10 @@ fn skip_sequence(rest: &mut std::str::Chars) {
         Some('[') => {
             rest.find(|c| ('@'..='~').contains(c));
         }
+        // It ends with a bell, or with an escape and a backslash.
         Some(']' | 'P' | '_' | '^') => {
-            // It ends with a bell, or with an escape and a backslash.
-            if rest.find(|c| matches!(c, '\u{7}' | &ESCAPE)) == Some(ESCAPE) {
+            let end = rest.find(|c| matches!(c, '\u{7}' | &ESCAPE));
+            if end == Some(ESCAPE) {
                 rest.next();
             }
         }

@@ -48,7 +48,7 @@ pub(crate) fn seems(text: &str) -> Option<String> {
 
 fn json(text: &str, begin: &str) -> String {
     // A tree of a large document would take several times its size.
-    let keys = (begin.len() == text.len()).then(|| keys(text)).unwrap_or_default();
+    let keys = if begin.len() == text.len() { keys(text) } else { String::new() };
     if keys.is_empty() { "JSON of another tool".to_owned() } else { format!("JSON with {keys}") }
 }
 

@@ -159,9 +159,8 @@ impl Run {
             text.trim_end_matches(':').clone_into(&mut self.heading);
             self.kind = match self.heading.as_str() {
                 "File operations" => Kind::File,
-                "SQL statistics" => Kind::Database,
+                "SQL statistics" | "OLTP test statistics" => Kind::Database,
                 "CPU speed" => Kind::Cpu,
-                "OLTP test statistics" => Kind::Database,
                 _ => self.kind,
             };
             return Ok(());

@@ -38,11 +38,12 @@ const NAMES: &[(&str, Emulated)] = &[
 impl Emulated {
     /// Returns the origin of a disk with these names, and with a host and transport.
     pub(crate) fn of(names: [Option<&str>; 2], transport: Option<&str>) -> Option<Self> {
-        let named = names.into_iter().flatten().find_map(|name| {
+        let by_name = names.into_iter().flatten().find_map(|name| {
             NAMES.iter().find(|(start, _)| name.starts_with(start)).map(|(_, kind)| *kind)
         });
         let remote = ["tcp", "rdma", "fc", "loop", "iscsi_tcp"];
-        named.or_else(|| transport.is_some_and(|it| remote.contains(&it)).then_some(Self::Network))
+        by_name
+            .or_else(|| transport.is_some_and(|it| remote.contains(&it)).then_some(Self::Network))
     }
 }
 

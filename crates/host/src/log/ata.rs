@@ -149,9 +149,12 @@ impl KernelLog {
 
     fn ata_fault(&mut self, number: u32, unit: Option<u32>, rest: &str, message: &str) -> bool {
         let Some(port) = self.ports.get_mut(&number) else { return false };
-        let Some(class) = port.fault(unit, rest) else { return false };
+        let report = port.fault(unit, rest);
+        if report == Report::Nothing {
+            return false;
+        }
         self.reporting = Some((number, unit));
-        if let Some(class) = class {
+        if let Report::Fault(class) = report {
             self.add_fault(&name_of(number, unit), class, message);
         }
         true
@@ -233,30 +236,41 @@ impl AtaPortLog {
         true
     }
 
-    /// Returns the kind of fault that a line reports; `Some(None)` for one that belongs to the
-    /// report of a fault and is none by itself.
-    fn fault(&mut self, unit: Option<u32>, rest: &str) -> Option<Option<Class>> {
+    /// Reads a line as a report of a fault.
+    fn fault(&mut self, unit: Option<u32>, rest: &str) -> Report {
         if let Some(exception) = rest.strip_prefix("exception Emask ") {
             self.reporting = Some((unit, None));
-            return Some(serror_is_fault(exception).then_some(Class::Link));
+            let is_fault = serror_is_fault(exception);
+            return if is_fault { Report::Fault(Class::Link) } else { Report::Part };
         }
         if rest.starts_with("failed command: ") {
             self.reporting = Some((unit, None));
-            return Some(None);
+            return Report::Part;
         }
-        if rest.starts_with("disable") && matches!(rest, "disabled" | "disable device") {
-            return Some((!self.down).then_some(Class::Lost));
+        if matches!(rest, "disabled" | "disable device") {
+            return if self.down { Report::Part } else { Report::Fault(Class::Lost) };
         }
         let Verdict::Fault(class) = look_up(Source::Ata, rest) else {
-            return rest.starts_with("cmd ").then_some(None);
+            return if rest.starts_with("cmd ") { Report::Part } else { Report::Nothing };
         };
         let repeats = rest.starts_with("error: {")
             && self
                 .reporting
                 .is_some_and(|(_, last)| last.is_some() && last != Some(Class::Timeout));
         self.reporting = Some((unit, Some(class)));
-        Some((!repeats).then_some(class))
+        if repeats { Report::Part } else { Report::Fault(class) }
     }
+}
+
+/// The part of a line in the report of a fault.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Report {
+    /// No part.
+    Nothing,
+    /// A part that is no fault by itself.
+    Part,
+    /// The fault.
+    Fault(Class),
 }
 
 /// Returns whether `SErr` in `0x10 SAct 0x1 SErr 0x400100 action 0x6 frozen` reports more than a

@@ -134,9 +134,16 @@ struct Reading {
     parts: usize,
 }
 
+/// The part of a line that is read.
+fn beginning(line: &str) -> &str {
+    // A character is never divided: it has at most four bytes.
+    let ends = (0..4).map(|back| LINE_BYTES_MAX - back);
+    ends.into_iter().find_map(|end| line.get(..end)).unwrap_or(line)
+}
+
 impl Reading {
     fn line(&mut self, line: &str) {
-        let line = line::cleaned(&line[..line.floor_char_boundary(LINE_BYTES_MAX)]);
+        let line = line::cleaned(beginning(line));
         if let Some((message, at)) = line::record(&line) {
             self.flush();
             self.log.at_s = at;

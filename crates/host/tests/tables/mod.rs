@@ -2,6 +2,12 @@
 //!
 //! The trees are not in the repository: `../shared/data/real/hosts.tar.xz` beside it.
 
+#![expect(
+    clippy::disallowed_types,
+    clippy::print_stdout,
+    reason = "`tar` unpacks; a test may print"
+)]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

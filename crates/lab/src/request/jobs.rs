@@ -38,7 +38,7 @@ pub struct JobRequest {
 pub struct Jobs<'a> {
     request: &'a JobRequest,
     name: String,
-    jobs: Vec<FileJob>,
+    all: Vec<FileJob>,
     laid_out: Vec<LaidOut>,
     drives: ModelledDrives,
     records: Vec<RunRecord>,
@@ -68,7 +68,7 @@ impl<'a> Jobs<'a> {
         Ok(Self {
             request,
             name,
-            jobs,
+            all: jobs,
             laid_out: Vec::new(),
             drives: ModelledDrives::default(),
             records: Vec::new(),
@@ -83,18 +83,18 @@ impl<'a> Jobs<'a> {
 
     /// The remarks on options of the file, each with its job.
     pub fn notes(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.jobs.iter().flat_map(|job| job.notes.iter().map(|note| (&*job.name, &**note)))
+        self.all.iter().flat_map(|job| job.notes.iter().map(|note| (&*job.name, &**note)))
     }
 
     /// Makes the files that do not exist and are too small as their first job would make them.
     pub fn lay_out(&mut self) -> Result<(), Refusal> {
-        self.laid_out = lay_out_for_all(&self.jobs, self.request)?;
+        self.laid_out = lay_out_for_all(&self.all, self.request)?;
         Ok(())
     }
 
     /// The next jobs that run together, if any are left.
     pub fn next_group(&mut self) -> Result<Option<Group>, Refusal> {
-        let rest = &self.jobs[self.records.len()..];
+        let rest = &self.all[self.records.len()..];
         let Some(first) = rest.first() else { return Ok(None) };
         let (mut plans_of_all, mut lengths) = (Vec::new(), Vec::new());
         // Not earlier: a file may be what the group before makes.
@@ -119,13 +119,13 @@ impl<'a> Jobs<'a> {
         };
         self.laid_out.iter_mut().for_each(LaidOut::keep);
         let mut done = Together::new(&group.plans, made, &group.lengths);
-        let jobs = &self.jobs[self.records.len()..];
+        let jobs = &self.all[self.records.len()..];
         for (record, job) in done.records.iter_mut().zip(jobs) {
             record.label = Some(job.name.clone());
         }
         self.records.append(&mut done.records);
         self.total.follow(&done.total);
-        debug_assert!(self.records.len() <= self.jobs.len(), "a job has one record");
+        debug_assert!(self.records.len() <= self.all.len(), "a job has one record");
         Ok(())
     }
 
@@ -136,12 +136,12 @@ impl<'a> Jobs<'a> {
 
     /// True if the file has one job, which is a run by itself.
     pub fn is_single(&self) -> bool {
-        self.jobs.len() == 1
+        self.all.len() == 1
     }
 
     /// The jobs so far as one document.
     pub fn document(&self) -> Value {
-        document(&self.name, &self.jobs, &self.records, &self.total)
+        document(&self.name, &self.all, &self.records, &self.total)
     }
 }
 

@@ -90,12 +90,11 @@ impl Command {
 fn phase_of(name: &str, figures: Vec<Figure>, direct: Option<bool>) -> Phase {
     let rate = figures.iter().find(|figure| figure.name == "bytes_per_s").map(|it| it.value);
     match (rate, direct) {
-        (Some(rate), Some(true)) => transfer(name, rate, figures),
+        (Some(rate), Some(true) | None) => transfer(name, rate, figures),
         (Some(_), Some(false)) => {
             let why = "without `--direct` the page cache may have answered";
             labelled(name, Nature::PageCache, why, figures)
         }
-        (Some(rate), None) => transfer(name, rate, figures),
         (None, _) => labelled(name, Nature::PageCache, super::METADATA, figures),
     }
 }

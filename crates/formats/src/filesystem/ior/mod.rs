@@ -25,22 +25,22 @@ pub fn is_ior(text: &str) -> bool {
 /// Reads every row of a text; the repetitions of a table are trials of one another.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("IOR");
-    let mut test = Test::default();
+    let mut run = Test::default();
     let (mut begin, mut columns) = (0, Vec::new());
     for line in lines(text)? {
         let text = line.text.trim();
         if let Some(read) = header(text) {
             (begin, columns) = (line.number, read);
         } else if let Some(rest) = text.strip_prefix("IOR-") {
-            (begin, test) = (0, Test::default());
+            (begin, run) = (0, Test::default());
             found.version(rest.split(':').next().unwrap_or_default());
         } else if begin > 0 && (text.starts_with("write ") || text.starts_with("read ")) {
-            row(line, &columns, begin, &test, &mut found);
+            row(line, &columns, begin, &run, &mut found);
         } else if text.starts_with("Max Write:") || text.starts_with("Summary of all tests:") {
             // The rows below repeat the ones above.
             begin = if text.starts_with("Summary") { 0 } else { begin };
         } else if let Some((key, value)) = text.split_once(" : ") {
-            test.take(key.trim(), value.trim());
+            run.take(key.trim(), value.trim());
         }
     }
     found.finish("give the complete output of a call of `ior` that finished")

@@ -99,16 +99,16 @@ impl Definition {
 
 fn report(line: Line, rest: &str, definition: &Definition, found: &mut Found) {
     let Some(values) = values(rest) else { return found.unknown(line.number, line.text) };
-    let [iops, mib, _, reads, resp, read_resp, write_resp] = values[..] else { return };
-    let times = Times { resp, read_resp, write_resp };
+    let [iops, mib, _, reads, all, reads_only, writes_only] = values[..] else { return };
+    let times = Times { all, reads_only, writes_only };
     add(line, definition, (iops, mib * MIB), reads, &times, found);
 }
 
 /// Mean times in milliseconds; 0 where there was no request.
 struct Times {
-    resp: f64,
-    read_resp: f64,
-    write_resp: f64,
+    all: f64,
+    reads_only: f64,
+    writes_only: f64,
 }
 
 fn add(
@@ -124,9 +124,9 @@ fn add(
     let all = [
         figure("iops", iops, "1/s", Better::More),
         figure("bytes_per_s", bytes_per_s, "B/s", Better::More),
-        figure("lat_mean_ns", times.resp * 1e6, "ns", Better::Less),
-        figure("read_lat_mean_ns", times.read_resp * 1e6, "ns", Better::Less),
-        figure("write_lat_mean_ns", times.write_resp * 1e6, "ns", Better::Less),
+        figure("lat_mean_ns", times.all * 1e6, "ns", Better::Less),
+        figure("read_lat_mean_ns", times.reads_only * 1e6, "ns", Better::Less),
+        figure("write_lat_mean_ns", times.writes_only * 1e6, "ns", Better::Less),
     ];
     figures.extend(all.into_iter().filter(|figure: &Figure| figure.value > 0.0));
     // The share of reads of no requests says nothing.
@@ -164,7 +164,7 @@ fn flat(line: Line, name: &str, rest: &str, columns: &[&str], found: &mut Found)
     let words: Vec<&str> = rest.split_whitespace().take(100).collect();
     // The time of day and the run are before the interval.
     let row = Row { columns: &columns[from + 1..], words: &words };
-    let (Some(iops), Some(mib), Some(resp)) = (row.of("rate"), row.of("MB/sec"), row.of("resp"))
+    let (Some(iops), Some(mib), Some(all)) = (row.of("rate"), row.of("MB/sec"), row.of("resp"))
     else {
         return found.unknown(line.number, line.text);
     };
@@ -177,9 +177,9 @@ fn flat(line: Line, name: &str, rest: &str, columns: &[&str], found: &mut Found)
     work.set("rate", rate.map(|it| it.to_string()).unwrap_or_default());
     let definition = Definition { name: name.to_owned(), work };
     let times = Times {
-        resp,
-        read_resp: row.of("read_resp").unwrap_or(0.0),
-        write_resp: row.of("write_resp").unwrap_or(0.0),
+        all,
+        reads_only: row.of("read_resp").unwrap_or(0.0),
+        writes_only: row.of("write_resp").unwrap_or(0.0),
     };
     add(line, &definition, (iops, mib * MIB), row.of("read%").unwrap_or(0.0), &times, found);
 }

@@ -91,13 +91,17 @@ fn documents(text: &str) -> Result<Imported, ParseError> {
             }
             _ => {
                 let call = Call { output, line: last, reports: 1 };
-                latest.replace(call).iter().for_each(|call| call.read(&mut found));
+                if let Some(earlier) = latest.replace(call) {
+                    earlier.read(&mut found);
+                }
             }
         }
         line += text[at..at + length].matches('\n').count();
         at += length;
     }
-    latest.iter().for_each(|call| call.read(&mut found));
+    if let Some(call) = latest {
+        call.read(&mut found);
+    }
     found.finish("run fio with `--output-format=json`, and give its complete output")
 }
 

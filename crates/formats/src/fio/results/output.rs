@@ -43,8 +43,8 @@ pub(super) struct Job {
     #[serde(default)]
     pub(super) error: i64,
     /// Milliseconds since 1970 at its start.
-    #[serde(default)]
-    pub(super) job_start: Option<u64>,
+    #[serde(rename = "job_start", default)]
+    pub(super) began_ms: Option<u64>,
     /// Seconds since the start of the call.
     #[serde(default)]
     pub(super) elapsed: Option<u64>,
@@ -231,7 +231,7 @@ impl Output {
 
     /// True if a job of this report began when the same job of `next` did.
     fn began_with(&self, job: &Job, next: &Self, later: &Job) -> bool {
-        if let (Some(begin), Some(other)) = (job.job_start, later.job_start) {
+        if let (Some(begin), Some(other)) = (job.began_ms, later.began_ms) {
             return begin == other;
         }
         let (Some(begin), Some(other)) = (self.began_s(job), next.began_s(later)) else {

@@ -135,8 +135,7 @@ fn sort_out(device: &Device, faults: &mut Faults) {
         faults.entry(Class::Link).or_default().add_all(&lines);
     }
     let causes = [Class::Medium, Class::Link, Class::Timeout, Class::Lost, Class::Controller];
-    let caused = causes.iter().any(|class| faults.contains_key(class));
-    if caused {
+    if causes.iter().any(|class| faults.contains_key(class)) {
         faults.remove(&Class::Io);
     }
     // A failed command is aborted with every other one in its queue.

@@ -96,12 +96,12 @@ impl Inside<'_> {
     pub(super) fn make<T: DeserializeOwned>(&self) -> Result<(T, Made), Refusal> {
         let (has, seed) = (&self.guest.has, self.request.seed);
         let mounted = has.mounted.as_ref();
-        let (drive, seen) = machine(self.spec, &self.profile, seed)?;
-        let mut root = root::root(&self.script(&seen))?;
+        let (drive, visible) = machine(self.spec, &self.profile, seed)?;
+        let mut root = root::root(&self.script(&visible))?;
         if let Some(mounted) = mounted {
             root::add_maker(&mut root, mounted.file_system)?;
         }
-        let target = work::target(&self.request.work, seen.disk, mounted.is_some());
+        let target = work::target(&self.request.work, visible.disk, mounted.is_some());
         work::add(&work::inner(&self.request.work, &target, seed), &mut root)?;
         // A bare drive has no layout.
         let chance = mounted.map(|_| Chance::of(seed).argument());
@@ -110,19 +110,19 @@ impl Inside<'_> {
             kernel: &self.kernel.path,
             initramfs: &root.to_bytes(),
             memory: has.memory,
-            tags: seen.setting.as_ref().map_or(TAGS_MAX, |setting| setting.tags),
+            tags: visible.setting.as_ref().map_or(TAGS_MAX, |setting| setting.tags),
             arguments: &arguments,
             tick: None,
             limit: Limit::real(Duration::from_nanos(self.guest.limit.ns())),
             stop: interrupt::flag(),
         };
         let about = drive.about().clone();
-        let ended = self.boot(&guest, drive, &seen)?;
+        let ended = self.boot(&guest, drive, &visible)?;
         if let Some(path) = &self.guest.console {
             drivelab_files::replace(path, ended.console.as_bytes()).at_path("write", path)?;
         }
         let printed = result(&ended)?;
-        Ok((printed, Made { ended, about, seen }))
+        Ok((printed, Made { ended, about, seen: visible }))
     }
 
     /// The script for the shell of the guest: the settings of the queue, the file system, the work.
