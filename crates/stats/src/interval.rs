@@ -88,8 +88,11 @@ pub fn hodges_lehmann_interval(sorted: &[f64], confidence: f64) -> Option<RankIn
 pub fn hodges_lehmann(sorted: &[f64]) -> f64 {
     debug_assert!(sorted.is_sorted(), "averages are selected by their order");
     let count = walsh_count(sorted.len());
-    let upper = walsh_average(sorted, count / 2 + 1);
-    if count % 2 == 1 { upper } else { mean(&[walsh_average(sorted, count / 2), upper]) }
+    let middle = walsh_average(sorted, count.div_ceil(2));
+    if count % 2 == 1 || averages_up_to(sorted, middle) > count / 2 {
+        return middle;
+    }
+    mean(&[middle, average_above(sorted, middle)])
 }
 
 fn walsh_count(n: usize) -> u64 {
@@ -111,6 +114,20 @@ fn walsh_average(sorted: &[f64], k: u64) -> f64 {
     // Averages below `lo`, and of at most `hi`.
     let (mut below, mut up_to) = (0, walsh_count(sorted.len()));
     debug_assert!(0 < k && k <= up_to, "there are only {up_to} averages");
+    // What is asked for is nearly always a few standard errors from the mean; where it is not, the
+    // counts say so.
+    let reach = 8.0 * standard_deviation(sorted) / float(sorted.len()).sqrt();
+    for guess in [mean(sorted) - reach, mean(sorted) + reach].map(to_ordered) {
+        if guess < lo || hi <= guess {
+            continue;
+        }
+        let count = averages_up_to(sorted, from_ordered(guess));
+        if count >= k {
+            (hi, up_to) = (guess, count);
+        } else {
+            (lo, below) = (guess + 1, count);
+        }
+    }
     let mut counts = 0;
     while lo < hi && up_to - below > most {
         // Halving the values first takes fewer counts; halving the bit patterns always ends.
@@ -179,6 +196,23 @@ fn averages_between(sorted: &[f64], below: f64, limit: f64) -> Vec<f64> {
     within
 }
 
+/// Returns the smallest Walsh average above `limit`, which some average must be.
+fn average_above(sorted: &[f64], limit: f64) -> f64 {
+    let (mut smallest, mut start) = (f64::INFINITY, sorted.len());
+    for (i, x) in sorted.iter().enumerate() {
+        // As x grows, smaller partners are enough.
+        while start > i && 0.5 * (x + sorted[start - 1]) > limit {
+            start -= 1;
+        }
+        if let Some(y) = sorted.get(start.max(i)) {
+            smallest = smallest.min(0.5 * (x + y));
+        }
+    }
+    debug_assert!(smallest > limit && smallest.is_finite());
+    // Adding zero turns -0 into 0.
+    smallest + 0.0
+}
+
 /// Counts the Walsh averages of at most `limit`.
 fn averages_up_to(sorted: &[f64], limit: f64) -> u64 {
     let mut count = 0;
@@ -227,6 +261,9 @@ mod tests {
             let mut averages: Vec<f64> =
                 pairs.map(|(i, j)| 0.5 * (values[i] + values[j])).collect();
             averages.sort_unstable_by(f64::total_cmp);
+            let (lower, upper) = (averages[(averages.len() - 1) / 2], averages[averages.len() / 2]);
+            let centre = hodges_lehmann(&values);
+            assert!((centre - mean(&[lower, upper])).abs() <= 0.0, "{n}: {centre}");
             for (k, average) in (1..).zip(&averages) {
                 let selected = walsh_average(&values, k);
                 assert!((selected - average).abs() <= 0.0, "{k} of {n}: {selected}, {average}");
