@@ -10,6 +10,7 @@ pub mod comparison;
 pub mod crash;
 pub mod drive;
 pub mod durability;
+pub mod fio;
 pub mod fleet;
 pub mod history;
 pub mod hosts;
