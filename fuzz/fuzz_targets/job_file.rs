@@ -8,7 +8,7 @@ use drivelab_formats::fio::job;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let variable = |name: &str| (name == "FILE").then(|| "data".to_owned());
-    let Ok(jobs) = job::parse("fuzz.fio", text, &variable) else { return };
+    let Ok(jobs) = job::parse("fuzz.fio", text, &job::Reading::new(&variable)) else { return };
     for job in jobs {
         for length in [None, Some(Bytes::new(0)), Some(Bytes::new(1_000_001)), Some(Bytes::gib(9))] {
             let last = job.workload_of(job.numjobs - 1, length);

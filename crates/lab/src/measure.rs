@@ -176,6 +176,8 @@ pub fn file_from(
 pub struct Together {
     /// One record a section.
     pub records: Vec<RunRecord>,
+    /// The counts of each copy of a section, without distributions over time.
+    pub tallies: Vec<Vec<Tally>>,
     /// All of them together.
     pub total: Tally,
 }
@@ -193,11 +195,11 @@ impl Together {
             total.cpu = only.total.cpu;
         }
         let mut made = plans.iter().zip(made);
-        let records = lengths
+        let (records, tallies) = lengths
             .iter()
             .filter_map(|&length| one_record(made.by_ref().take(length).collect()))
-            .collect();
-        Self { records, total }
+            .unzip();
+        Self { records, tallies, total }
     }
 }
 
@@ -230,8 +232,8 @@ pub fn on_this_machine(plans: &[RunPlan], control: &Control<'_>) -> Result<Vec<M
     Ok(made.collect())
 }
 
-/// The record of all copies of a plan.
-fn one_record(copies: Vec<(&RunPlan, Made)>) -> Option<RunRecord> {
+/// The record of all copies of a plan, and the counts of each.
+fn one_record(copies: Vec<(&RunPlan, Made)>) -> Option<(RunRecord, Vec<Tally>)> {
     let mut targets: Vec<String> =
         copies.iter().map(|(plan, _)| plan.path.display().to_string()).collect();
     targets.dedup();
@@ -249,10 +251,13 @@ fn one_record(copies: Vec<(&RunPlan, Made)>) -> Option<RunRecord> {
     // Each copy said how few its own requests were.
     all.marks.retain(|mark| mark.id != MarkId::FewRequests);
     all.marks.extend(drivelab_load::few_requests(&all.total));
-    let mut record = record(plan, all);
+    let mut tallies = std::mem::take(&mut all.jobs);
+    let jobs = tallies.iter().map(|job| job.record().without_series()).collect();
+    tallies.iter_mut().for_each(Tally::compact);
+    let mut record = RunRecord { jobs, ..record(plan, all) };
     record.config.numjobs = u32::try_from(record.jobs.len()).expect("at most JOBS_MAX");
     record.target = targets.join(", ");
-    Some(record)
+    Some((record, tallies))
 }
 
 /// Refuses measurements whose buffers do not fit the memory together.

@@ -153,6 +153,16 @@ impl Tally {
         self.series = if first { next.series.clone() } else { Series::default() };
     }
 
+    /// Gives back memory that its distributions do not need, and drops the one over time.
+    pub fn compact(&mut self) {
+        for op in &mut self.ops {
+            op.lat.compact();
+            op.service.compact();
+        }
+        self.late.compact();
+        self.series = Series::empty();
+    }
+
     fn add_counts(&mut self, other: &Self) {
         for (mine, theirs) in self.ops.iter_mut().zip(&other.ops) {
             mine.merge(theirs);

@@ -66,7 +66,7 @@ pub(super) fn refuse_twice<'a>(targets: impl Iterator<Item = &'a Path>) -> Resul
 
 /// One record of what was measured on each target at the same time, with a job for each.
 pub(crate) fn record(made: Together) -> RunRecord {
-    let Together { records, total } = made;
+    let Together { records, total, .. } = made;
     let targets: Vec<&str> = records.iter().map(|record| record.target.as_str()).collect();
     let target = targets.join(", ");
     let jobs: Vec<JobRecord> = records

@@ -1,107 +1,122 @@
-//! Converts fio's command lines, as found in guides, into the lines of a job file.
+//! Command lines of fio: as arguments of a process, or as found in guides.
+
+mod program;
+mod words;
+
+pub use program::{OutputFormat, Program};
 
 use drivelab_core::Refusal;
 
-use super::problem::Problem;
+use self::words::{begins, call_of};
+use super::line::{Item, Line};
+use super::option::is_flag;
+use super::problem::{At, Problem};
 
-/// One command: its lines, each with its line number in the text.
-pub(super) type Command = Vec<(usize, String)>;
+/// The name of a command line where a file would be named.
+pub const COMMAND_LINE: &str = "the command line";
 
-/// Options of the program itself: they control the output, not the measurement.
-const OF_THE_PROGRAM: &[&str] = &[
-    "output",
-    "output-format",
-    "minimal",
-    "append-terse",
-    "terse-version",
-    "eta",
-    "eta-newline",
-    "eta-interval",
-    "status-interval",
-    "bandwidth-log",
-    "aggrmode",
-    "warnings-fatal",
-    "max-jobs",
-    "alloc-size",
-    "debug",
-];
+/// One call of fio.
+#[derive(Debug, Default)]
+pub struct Call {
+    /// Requests to the program itself.
+    pub program: Program,
+    /// The job files that it names.
+    pub files: Vec<String>,
+    pub(super) lines: Vec<Line>,
+    pub(super) problems: Vec<Problem>,
+}
 
-/// The commands of `text`; `None` if it is a job file.
-pub(super) fn commands(text: &str) -> Result<Option<Vec<Command>>, Problem> {
-    let lines = (1..).zip(text.lines().map(str::trim));
-    let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with(['#', ';']));
-    let Some((number, first)) = lines.next() else { return Ok(None) };
-    if !begins(first) {
-        return Ok(None);
+impl Call {
+    /// Reads the arguments of a process, without the program's name.
+    pub fn of_arguments<'a>(words: impl IntoIterator<Item = &'a str>) -> Self {
+        let first = At { file: COMMAND_LINE.into(), line: 1 };
+        let words = (1..).zip(words);
+        let words = words.map(|(number, word)| (first.on(number), word.to_owned())).collect();
+        Self::of(first, words)
     }
-    let mut commands: Vec<Vec<(usize, String)>> = Vec::new();
+
+    fn of(at: At, words: Vec<(At, String)>) -> Self {
+        let mut call = Self::default();
+        call.lines.push(Line { at, item: Item::Section("global".to_owned()) });
+        let mut words = words.into_iter().peekable();
+        while let Some((at, word)) = words.next() {
+            let Some(option) = word.strip_prefix('-').filter(|rest| !rest.is_empty()) else {
+                call.files.push(word);
+                continue;
+            };
+            let option = option.trim_start_matches('-');
+            let (key, mut value) = match option.split_once('=') {
+                Some((key, value)) => (key, Some(value.to_owned())),
+                None => (option, None),
+            };
+            // `--name value`: fio accepts a blank for the equals sign, except behind a flag.
+            if value.is_none() && !is_flag(key) && !program::is_flag(key) {
+                value = words.next_if(|(_, next)| !next.starts_with('-')).map(|next| next.1);
+            }
+            call.option(&at, key, value);
+        }
+        call
+    }
+
+    fn option(&mut self, at: &At, key: &str, value: Option<String>) {
+        let item = match (key, value) {
+            ("name", Some(name)) => Item::Named(name),
+            (key, value) => match self.program.set(key, value.as_deref()) {
+                Some(Ok(())) => return,
+                Some(Err(refusal)) => return self.problems.push(at.problem(refusal)),
+                None => Item::option(key, value.as_deref().unwrap_or_default()),
+            },
+        };
+        self.lines.push(Line { at: at.clone(), item });
+    }
+}
+
+/// The calls in `text`, as guides and terminals show them; `None` if it is a job file.
+pub(super) fn calls(file: &str, text: &str) -> Option<Vec<Call>> {
+    let first_at = At { file: file.into(), line: 1 };
+    let lines = (1..).zip(text.lines().map(str::trim));
+    let mut lines = lines
+        .filter(|(_, line)| !line.is_empty() && (begins(line) || !line.starts_with(['#', ';'])));
+    let (number, first) = lines.next()?;
+    if !begins(first) {
+        return None;
+    }
+    let mut calls: Vec<(At, Vec<(At, String)>)> = Vec::new();
+    let mut problems = Vec::new();
+    let mut is_continued = false;
     for (number, line) in std::iter::once((number, first)).chain(lines) {
         // A backslash at the end joins lines, as in the shell that guides are written for.
-        let (line, _) =
-            line.rsplit_once('\\').filter(|(_, end)| end.is_empty()).unwrap_or((line, ""));
-        if begins(line) {
-            commands.push(Vec::new());
+        let joined = line.strip_suffix('\\');
+        let text = joined.unwrap_or(line);
+        if begins(text) && !is_continued {
+            calls.push((first_at.on(number), Vec::new()));
         }
-        let words = split_words(line).map_err(Problem::at(number))?;
-        let command = commands.last_mut().expect("the first line begins one");
-        command.extend(words.into_iter().map(|word| (number, word)));
-    }
-    commands.into_iter().map(lines_of).collect::<Result<_, _>>().map(Some)
-}
-
-/// True if the line calls fio.
-fn begins(line: &str) -> bool {
-    let mut words = line.trim_start_matches("$ ").split_whitespace().filter(|word| *word != "sudo");
-    words.next().is_some_and(|word| word == "fio" || word.ends_with("/fio"))
-}
-
-/// Splits a line like the shell, as far as guides need it: quotes.
-fn split_words(line: &str) -> Result<Vec<String>, Refusal> {
-    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
-    for c in line.chars() {
-        match quote {
-            Some(open) if c == open => quote = None,
-            None if c == '"' || c == '\'' => {
-                quote = Some(c);
-                word.get_or_insert_default();
+        is_continued = joined.is_some();
+        match words::split(text) {
+            Ok(words) => {
+                let (_, call) = calls.last_mut().expect("the first line begins one");
+                call.extend(words.into_iter().map(|word| (first_at.on(number), word)));
             }
-            None if c.is_whitespace() => words.extend(word.take()),
-            _ => word.get_or_insert_default().push(c),
+            Err(refusal) => problems.push(first_at.on(number).problem(refusal)),
         }
     }
-    if let Some(quote) = quote {
-        return Err(Refusal::request(format!("unclosed {quote}")));
-    }
-    words.extend(word);
-    Ok(words)
+    let mut calls: Vec<Call> = calls
+        .into_iter()
+        .map(|(at, words)| {
+            let mut call = Call::of(at.clone(), call_of(words));
+            if let Some(file) = call.files.first() {
+                let refusal = unexpected(file);
+                call.problems.push(at.problem(refusal));
+            }
+            call
+        })
+        .collect();
+    calls[0].problems.extend(problems);
+    Some(calls)
 }
 
-/// The job file lines that are equivalent to the words of a command.
-fn lines_of(words: Vec<(usize, String)>) -> Result<Command, Problem> {
-    let first = words.first().map_or(1, |(number, _)| *number);
-    let mut lines = vec![(first, "[global]".to_owned())];
-    // Words before the call, such as `sudo`, are not options of fio.
-    let call = words.iter().position(|(_, word)| word.ends_with("fio")).map_or(0, |at| at + 1);
-    let mut words = words.into_iter().skip(call).peekable();
-    while let Some((number, word)) = words.next() {
-        let Some(option) = word.strip_prefix('-').map(|word| word.trim_start_matches('-')) else {
-            let refusal = Refusal::request(format!("unexpected word `{word}` in the command line"));
-            let hint = format!("run a job file alone: drivelab run --job {word}");
-            return Err(Problem::at(number)(refusal.hint(hint)));
-        };
-        let (key, value) = match option.split_once('=') {
-            Some((key, value)) => (key, Some(value.to_owned())),
-            // `--name value`: fio accepts a blank for the equals sign.
-            None => (option, words.next_if(|(_, next)| !next.starts_with('-')).map(|next| next.1)),
-        };
-        match (key, value) {
-            // It holds for all jobs of the command.
-            ("readonly", _) => lines.insert(1, (number, "readonly".to_owned())),
-            ("name", Some(name)) => lines.push((number, format!("[{name}]"))),
-            (key, _) if OF_THE_PROGRAM.contains(&key) => {}
-            (key, Some(value)) => lines.push((number, format!("{key}={value}"))),
-            (key, None) => lines.push((number, key.to_owned())),
-        }
-    }
-    Ok(lines)
+fn unexpected(word: &str) -> Refusal {
+    Refusal::request(format!("unexpected word `{word}` in the command line")).hint(format!(
+        "run a job file alone: drivelab run --job {word}, or all of it: drivelab fio ... {word}"
+    ))
 }

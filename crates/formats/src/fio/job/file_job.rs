@@ -38,9 +38,73 @@ pub struct FileJob {
     pub may_create: bool,
     /// Accepted options without effect here, each with the reason.
     pub notes: Vec<String>,
+    /// The options of the section itself, as written.
+    pub options: Vec<(String, String)>,
+    /// The options of `[global]` that hold for it, in the list of all.
+    pub inherited: std::ops::Range<usize>,
+}
+
+/// The command line that is equivalent to jobs.
+pub fn command_line(global: &[(String, String)], jobs: &[FileJob]) -> String {
+    let mut words = vec!["fio".to_owned()];
+    // Options of `[global]` behind the first section hold for later ones only.
+    let mut next = 0;
+    for job in jobs {
+        let holds = &global[next.min(job.inherited.end)..job.inherited.end];
+        if next > 0 && !holds.is_empty() {
+            words.push("--name=global".to_owned());
+        }
+        words.extend(holds.iter().map(word));
+        next = next.max(job.inherited.end);
+        words.push(word(&("name".to_owned(), job.name.clone())));
+        let own = job.options.iter().filter(|(key, _)| key != "name");
+        words.extend(own.map(word));
+    }
+    words.join(" ")
+}
+
+/// An option as a word for the shell.
+fn word((key, value): &(String, String)) -> String {
+    if value.is_empty() {
+        return format!("--{key}");
+    }
+    if value.chars().all(is_plain) {
+        return format!("--{key}={value}");
+    }
+    format!("--{key}='{}'", value.replace('\'', "'\\''"))
+}
+
+/// True for a character that no shell acts on.
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_=./:,%+@^".contains(c)
 }
 
 impl FileJob {
+    /// The value of an option as written, of its section or of `global`; the last one holds.
+    pub fn said<'a>(&'a self, global: &'a [(String, String)], key: &str) -> Option<&'a str> {
+        let inherited = global.get(self.inherited.clone()).unwrap_or_default();
+        let mut options = inherited.iter().chain(&self.options).rev();
+        options.find(|(name, _)| name == key).map(|(_, value)| value.as_str())
+    }
+
+    /// The job as fio lists it before it runs it.
+    pub fn banner(&self) -> String {
+        let Self { name, group, ioengine, numjobs, .. } = self;
+        let rw = self.workload.rw.map(|rw| rw.to_string()).unwrap_or_default();
+        let block = self.workload.bs.unwrap_or(Bytes::kib(4)).get();
+        let (least, most) = self
+            .workload
+            .bssplit
+            .as_ref()
+            .map_or((block, block), |sizes| (sizes.smallest().get(), sizes.largest().get()));
+        let depth = self.workload.iodepth.unwrap_or(1);
+        let more = if *numjobs > 1 { "...\n" } else { "" };
+        format!(
+            "{name}: (g={group}): rw={rw}, bs=(R) {least}B-{most}B, (W) {least}B-{most}B, (T) \
+             {least}B-{most}B, ioengine={ioengine}, iodepth={depth}\n{more}"
+        )
+    }
+
     /// The workload for a target of `length`, or for one that has yet to be created.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Reads unchanged job files of fio.
+//! Reads unchanged job files and command lines of fio.
 //!
 //! Every option either has the same effect as in fio, or is accepted because it cannot change a
 //! figure, or is refused by name with an alternative. None is silently ignored. The default of an
@@ -7,166 +7,347 @@
 mod command;
 mod extent;
 mod file_job;
+mod line;
 mod names;
 mod number;
 mod option;
 mod problem;
 mod section;
 
+pub use command::{COMMAND_LINE, Call, OutputFormat, Program};
 pub use extent::{Extent, ExtentError};
-pub use file_job::FileJob;
+pub use file_job::{FileJob, command_line};
+pub use line::Include;
 pub use option::names;
 
 use drivelab_core::config::ConfigError;
 use drivelab_core::{JOBS_MAX, Refusal};
-use problem::Problem;
+use line::{Item, LINE_BYTES_MAX, Line, Sources};
+use problem::{At, Problem};
 use section::Section;
 
 /// Maximum number of sections of a file; each is a separate run, or begins with others.
 const SECTIONS_MAX: usize = 4096;
-/// Longest line, before and after variables are expanded.
-const LINE_BYTES_MAX: usize = 16 << 10;
+/// Maximum number of problems that are reported together.
+const PROBLEMS_MAX: usize = 100;
 
-/// Reads the job file `text`, or fio's command lines in it; `variable` returns the value of
-/// `${NAME}`, and of the keywords `$ncpus`, `$pagesize` and `$mb_memory`.
+/// The circumstances in which a job file is read.
+#[derive(Clone, Copy)]
+pub struct Reading<'a> {
+    /// The value of `${NAME}`, and of the keywords `$ncpus`, `$pagesize` and `$mb_memory`.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+    /// The text of a file that is included.
+    pub include: Include<'a>,
+    /// Options that are waived.
+    pub ignore: &'a [String],
+    /// The only sections that are read, unless there are none.
+    pub sections: &'a [String],
+}
+
+impl<'a> Reading<'a> {
+    /// Reads all sections, and no other file.
+    pub fn new(variable: &'a dyn Fn(&str) -> Option<String>) -> Self {
+        let include = &|_: &str, path: &str| {
+            Err(Refusal::request(format!("`{path}` cannot be included here"))
+                .hint("copy its contents into this file"))
+        };
+        Self { variable, include, ignore: &[], sections: &[] }
+    }
+}
+
+impl std::fmt::Debug for Reading<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { ignore, sections, .. } = self;
+        f.debug_struct("Reading").field("ignore", ignore).field("sections", sections).finish()
+    }
+}
+
+/// The jobs of a job file or of a command line.
+#[derive(Debug, Default)]
+pub struct Jobs {
+    /// The options of `[global]`, as written.
+    pub global: Vec<(String, String)>,
+    /// The jobs in their order.
+    pub all: Vec<FileJob>,
+}
+
+/// Reads the job file `text`, or fio's command lines in it.
+///
+/// # Errors
+/// All that is wrong with it, at most [`PROBLEMS_MAX`] problems.
 pub fn parse(
     file: &str,
     text: &str,
-    variable: &dyn Fn(&str) -> Option<String>,
-) -> Result<Vec<FileJob>, ConfigError> {
-    jobs(text, variable).map_err(|problem| problem.of(file))
+    reading: &Reading<'_>,
+) -> Result<Vec<FileJob>, Vec<ConfigError>> {
+    let Some(calls) = command::calls(file, text) else {
+        return read(vec![of_file(file, text, reading)], reading).map(|jobs| jobs.all);
+    };
+    // Commands run in sequence.
+    let calls = calls.into_iter().map(|call| {
+        let mut lines = call.lines;
+        if call.program.readonly {
+            lines.insert(1, Line { at: lines[0].at.clone(), item: Item::option("readonly", "") });
+        }
+        Part { lines, problems: call.problems, apart: true }
+    });
+    read(calls.collect(), reading).map(|jobs| jobs.all)
 }
 
-fn jobs(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<FileJob>, Problem> {
-    let mut jobs = Vec::new();
-    if let Some(commands) = command::commands(text)? {
-        for lines in commands {
-            // Commands run in sequence.
-            Reader::new(&mut jobs, true).read(&lines, variable)?;
+/// Reads a command line with the job files that it names, each with its text.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_call(
+    call: Call,
+    files: &[(String, String)],
+    reading: &Reading<'_>,
+) -> Result<Jobs, Vec<ConfigError>> {
+    let mut first = Part { lines: call.lines, problems: call.problems, apart: false };
+    if call.program.readonly {
+        let at = first.lines[0].at.clone();
+        first.lines.insert(1, Line { at, item: Item::option("readonly", "") });
+    }
+    let mut parts = vec![first];
+    for (number, (file, text)) in files.iter().enumerate() {
+        let part = of_file(file, text, reading);
+        if number > 0 {
+            parts.push(Part { apart: true, ..part });
+            continue;
         }
-    } else {
-        let lines: Vec<_> = (1..).zip(text.lines().map(str::to_owned)).collect();
-        Reader::new(&mut jobs, false).read(&lines, variable)?;
+        // As in fio, options in front of the first file hold for it.
+        let first = &mut parts[0];
+        let at = At { file: file.as_str().into(), line: 1 };
+        first.lines.push(Line { at, item: Item::End });
+        first.lines.extend(part.lines);
+        first.problems.extend(part.problems);
     }
-    if jobs.is_empty() {
-        let refusal = Refusal::request("the file has no job section");
-        return Err(Problem::at(1)(refusal.hint("add one: `[job]` and below it `rw=randread`")));
+    read(parts, reading)
+}
+
+/// Lines that share a `[global]` section.
+struct Part {
+    lines: Vec<Line>,
+    problems: Vec<Problem>,
+    /// Its first job begins a group.
+    apart: bool,
+}
+
+fn of_file(file: &str, text: &str, reading: &Reading<'_>) -> Part {
+    let sources = Sources { variable: reading.variable, include: reading.include };
+    let (lines, problems) = line::lines(file, text, &sources);
+    Part { lines, problems, apart: false }
+}
+
+fn read(parts: Vec<Part>, reading: &Reading<'_>) -> Result<Jobs, Vec<ConfigError>> {
+    let mut jobs = Jobs::default();
+    let mut problems: Vec<Problem> = Vec::new();
+    let first = parts.first().and_then(|part| part.lines.first()).map(|line| line.at.clone());
+    for part in parts {
+        let mut reader = Reader::new(&mut jobs, reading, part.apart);
+        reader.problems = part.problems;
+        problems.extend(reader.read(&part.lines));
     }
-    Ok(jobs)
+    if jobs.all.is_empty() && problems.is_empty() {
+        let at = first.map_or(At::default(), |at| At { line: 1, ..at });
+        problems.push(at.problem(no_job(&at)));
+    }
+    if problems.is_empty() {
+        return Ok(jobs);
+    }
+    let mut distinct: Vec<Problem> = Vec::new();
+    for problem in problems {
+        if distinct.len() < PROBLEMS_MAX && !distinct.iter().any(|known| known.repeats(&problem)) {
+            distinct.push(problem);
+        }
+    }
+    Err(distinct.into_iter().map(ConfigError::from).collect())
+}
+
+fn no_job(at: &At) -> Refusal {
+    if &*at.file == COMMAND_LINE {
+        return Refusal::request(
+            "no job is defined, or none of the sections that `--section` names",
+        )
+        .hint("`--name=NAME` begins one, and so does a section of a job file");
+    }
+    Refusal::request("the file has no job section")
+        .hint("add one: `[job]` and below it `rw=randread`")
+}
+
+/// The section of a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Within {
+    Nothing,
+    Global,
+    Job,
+    /// `--section` names others.
+    Skipped,
 }
 
 /// Converts lines into jobs.
 struct Reader<'a> {
-    jobs: &'a mut Vec<FileJob>,
+    jobs: &'a mut Jobs,
+    reading: &'a Reading<'a>,
+    problems: Vec<Problem>,
     global: Section,
     /// The current job section.
     current: Option<Section>,
-    in_global: bool,
+    within: Within,
+    /// An option of the current section is wrong; what follows from it is not reported, too.
+    is_spoilt: bool,
     /// The next job begins a group.
     apart: bool,
     /// Jobs so far, copies included.
     begun: u32,
+    /// Options of `[global]` that were there before.
+    earlier: usize,
 }
 
-/// Values that fio provides itself.
-const KEYWORDS: &[&str] = &["$ncpus", "$pagesize", "$mb_memory"];
-
 impl<'a> Reader<'a> {
-    fn new(jobs: &'a mut Vec<FileJob>, apart: bool) -> Self {
-        Self { jobs, global: Section::global(), current: None, in_global: false, apart, begun: 0 }
+    fn new(jobs: &'a mut Jobs, reading: &'a Reading<'a>, apart: bool) -> Self {
+        let earlier = jobs.global.len();
+        Self {
+            jobs,
+            reading,
+            problems: Vec::new(),
+            global: Section::global(),
+            current: None,
+            within: Within::Nothing,
+            is_spoilt: false,
+            apart,
+            begun: 0,
+            earlier,
+        }
     }
 
-    fn read(
-        mut self,
-        lines: &[(usize, String)],
-        variable: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<(), Problem> {
-        for (at, (number, line)) in lines.iter().enumerate() {
-            let number = *number;
-            let line = content(line);
-            if line.is_empty() {
-                continue;
+    fn read(mut self, lines: &[Line]) -> Vec<Problem> {
+        for (index, line) in lines.iter().enumerate() {
+            if self.problems.len() > PROBLEMS_MAX * 2 {
+                return self.problems;
             }
-            let line = expand(line, variable).map_err(Problem::at(number))?;
-            if line.len() > LINE_BYTES_MAX {
-                return Err(Problem::at(number)(too_long()));
-            }
-            self.line(number, &line)?;
-            if header(&line).is_some() {
-                self.base(&lines[at + 1..], variable)?;
+            self.line(line);
+            if line.item.is_border() {
+                self.base(&lines[index + 1..]);
             }
         }
-        self.close()
+        self.close();
+        self.problems
+    }
+
+    fn report(&mut self, at: &At, refusal: Refusal) {
+        self.is_spoilt = true;
+        self.problems.push(at.problem(refusal));
     }
 
     /// Sets `kb_base` of the section that begins with `lines`: as in fio, it holds for the numbers
     /// before it, too.
-    fn base(
-        &mut self,
-        lines: &[(usize, String)],
-        variable: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<(), Problem> {
-        let own = lines.iter().map(|(number, line)| (*number, content(line)));
-        for (number, line) in own.take_while(|(_, line)| header(line).is_none()) {
-            if !is_base(line) {
-                continue;
+    fn base(&mut self, lines: &[Line]) {
+        let own = lines.iter().take_while(|line| !line.item.is_border());
+        for line in own {
+            if let Item::Option { key, value } = &line.item
+                && key == "kb_base"
+            {
+                self.option(&line.at, key, value);
             }
-            let line = expand(line, variable).map_err(Problem::at(number))?;
-            let (key, value) = line.split_once('=').unwrap_or((&line, ""));
-            let section = self.current.as_mut().unwrap_or(&mut self.global);
-            option::set(section, key.trim(), value.trim()).map_err(Problem::at(number))?;
         }
-        Ok(())
     }
 
-    fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
-        if let Some(name) = header(line) {
-            self.close()?;
-            if self.in_global {
-                self.global.resolve_names();
+    fn line(&mut self, line: &Line) {
+        match &line.item {
+            Item::Section(name) => self.begin(name, line),
+            Item::Named(name) => {
+                self.begin(name, line);
+                if let Some(section) = &mut self.current {
+                    section.own.push(("name".to_owned(), name.clone()));
+                }
             }
-            self.in_global = name == "global";
-            self.current = (!self.in_global).then(|| self.global.begin(name, number));
-            return Ok(());
+            Item::End => {
+                self.close();
+                self.within = Within::Nothing;
+            }
+            Item::Option { key, .. } if key == "kb_base" => {}
+            Item::Option { key, value } => self.option(&line.at, key, value),
+        }
+    }
+
+    fn begin(&mut self, name: &str, line: &Line) {
+        self.close();
+        if self.within == Within::Global {
+            self.global.resolve_names();
+        }
+        let only = self.reading.sections;
+        self.within = match name {
+            "global" => Within::Global,
+            name if only.is_empty() || only.iter().any(|it| it == name) => Within::Job,
+            _ => Within::Skipped,
+        };
+        let is_job = self.within == Within::Job;
+        self.current = is_job.then(|| self.global.begin(name, line.at.clone()));
+    }
+
+    fn option(&mut self, at: &At, key: &str, value: &str) {
+        if self.within == Within::Skipped {
+            return;
         }
         let section = match &mut self.current {
             Some(section) => section,
-            None if self.in_global => &mut self.global,
+            None if self.within == Within::Global => &mut self.global,
             None => {
-                let refusal = Refusal::request(format!("`{line}` precedes the first section"));
-                return Err(Problem::at(number)(refusal.hint("start the file with `[global]`")));
+                let refusal = Refusal::request(format!("`{key}` precedes the first section"));
+                return self.report(at, refusal.hint("start the file with `[global]`"));
             }
         };
-        if is_base(line) {
-            return Ok(());
+        if key.len() + value.len() >= LINE_BYTES_MAX {
+            return self.report(at, line::too_long());
         }
-        let (key, value) = line.split_once('=').unwrap_or((line, ""));
-        option::set(section, key.trim(), value.trim()).map_err(Problem::at(number))
+        let said = (key.to_owned(), value.to_owned());
+        if self.reading.ignore.iter().any(|waived| waived == key) {
+            section.note(key, "ignored, as requested");
+        } else if let Err(refusal) = option::set(section, key, value) {
+            self.report(at, refusal);
+            return;
+        }
+        match &mut self.current {
+            Some(section) => section.own.push(said),
+            None => self.jobs.global.push(said),
+        }
     }
 
     /// Ends the current job section.
-    fn close(&mut self) -> Result<(), Problem> {
-        let Some(mut section) = self.current.take() else { return Ok(()) };
+    fn close(&mut self) {
+        let is_spoilt = std::mem::take(&mut self.is_spoilt);
+        let Some(mut section) = self.current.take() else { return };
         section.resolve_names();
-        let at = Problem::at(section.line);
-        let number = self.group(&section).map_err(&at)?;
-        self.count(&section, number).map_err(&at)?;
-        let job = section.job(number, self.begun).map_err(at)?;
-        self.begun = self.begun.saturating_add(job.numjobs);
-        self.jobs.push(job);
-        // Only the first job of a command begins a group; its others run together.
-        self.apart = false;
-        Ok(())
+        let at = section.at.clone();
+        match self.finish(section) {
+            // What is wrong with a section may follow from the option that was not set.
+            Err(_) if is_spoilt => {}
+            Err(refusal) => self.problems.push(at.problem(refusal)),
+            Ok(job) => {
+                self.begun = self.begun.saturating_add(job.numjobs);
+                self.jobs.all.push(job);
+                // Only the first job of a command begins a group; its others run together.
+                self.apart = false;
+            }
+        }
+    }
+
+    fn finish(&self, section: Section) -> Result<FileJob, Refusal> {
+        let number = self.group(&section)?;
+        self.count(&section, number)?;
+        let job = section.job(number, self.begun)?;
+        Ok(FileJob { inherited: self.earlier..self.jobs.global.len(), ..job })
     }
 
     /// Refuses too many sections, and more jobs than can be started together.
     fn count(&self, section: &Section, group: u32) -> Result<(), Refusal> {
-        if self.jobs.len() >= SECTIONS_MAX {
+        if self.jobs.all.len() >= SECTIONS_MAX {
             let wrong = format!("the file has more than {SECTIONS_MAX} sections");
             return Err(Refusal::request(wrong));
         }
         // Jobs of one group are adjacent, so only the last ones can run with this one.
-        let with = self.jobs.iter().rev().take_while(|job| job.group == group);
+        let with = self.jobs.all.iter().rev().take_while(|job| job.group == group);
         let jobs: u32 = section.numjobs.unwrap_or(1) + with.map(|job| job.numjobs).sum::<u32>();
         if jobs <= JOBS_MAX {
             return Ok(());
@@ -182,13 +363,13 @@ impl<'a> Reader<'a> {
             match &section.wait_for {
                 None => None,
                 Some(name) => {
-                    let found = self.jobs.iter().find(|job| job.name == *name);
+                    let found = self.jobs.all.iter().find(|job| job.name == *name);
                     Some(found.ok_or_else(|| {
                         Refusal::request(format!("no earlier job is named `{name}`"))
                     })?)
                 }
             };
-        let Some(last) = self.jobs.last() else { return Ok(0) };
+        let Some(last) = self.jobs.all.last() else { return Ok(0) };
         if section.stonewall || self.apart {
             return Ok(last.group + 1);
         }
@@ -196,61 +377,13 @@ impl<'a> Reader<'a> {
             return Ok(last.group);
         };
         let name = &before.name;
-        if self.jobs.iter().any(|job| job.group == last.group && job.name != *name) {
+        if self.jobs.all.iter().any(|job| job.group == last.group && job.name != *name) {
             let message =
                 format!("`wait_for={name}` would not wait for jobs that run at the same time");
             return Err(Refusal::request(message).hint("`stonewall` waits for all of them"));
         }
         Ok(last.group + 1)
     }
-}
-
-/// A line without its comment, which may follow anything, as in fio.
-fn content(line: &str) -> &str {
-    line.split([';', '#']).next().unwrap_or("").trim()
-}
-
-/// The name of the section that the line begins.
-fn header(line: &str) -> Option<&str> {
-    line.strip_prefix('[')?.strip_suffix(']')
-}
-
-fn is_base(line: &str) -> bool {
-    line.split('=').next().is_some_and(|key| key.trim() == "kb_base")
-}
-
-fn too_long() -> Refusal {
-    Refusal::request(format!("the line is longer than {LINE_BYTES_MAX} bytes"))
-}
-
-/// Expands `${NAME}` and keywords.
-fn expand(line: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, Refusal> {
-    if line.len() > LINE_BYTES_MAX {
-        return Err(too_long());
-    }
-    let mut expanded = String::new();
-    let mut rest = line;
-    while let Some((before, after)) = rest.split_once("${") {
-        let Some((name, behind)) = after.split_once('}') else {
-            return Err(Refusal::request("`${` has no `}`"));
-        };
-        let value = variable(name).ok_or_else(|| {
-            Refusal::request(format!("`${{{name}}}` is not set in the environment"))
-        })?;
-        expanded += before;
-        expanded += &value;
-        if expanded.len() > LINE_BYTES_MAX {
-            return Err(too_long());
-        }
-        rest = behind;
-    }
-    expanded += rest;
-    for keyword in KEYWORDS.iter().filter(|keyword| line.contains(**keyword)) {
-        if let Some(value) = variable(keyword) {
-            expanded = expanded.replace(keyword, &value);
-        }
-    }
-    Ok(expanded)
 }
 
 #[cfg(test)]

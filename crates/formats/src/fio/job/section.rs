@@ -4,6 +4,7 @@ use super::extent::Extent;
 use super::file_job::FileJob;
 use super::names;
 use super::number::{Base, OFFSET_MAX, Part, Sided, differs};
+use super::problem::At;
 use drivelab_core::units::{Bytes, Ratio, Span};
 use drivelab_core::workload::{BlockSizes, Rw, WorkloadOptions};
 use drivelab_core::{JobSchedule, Polling, Refusal};
@@ -17,7 +18,7 @@ const NOTES_MAX: usize = 100;
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own, as in fio")]
 pub(super) struct Section {
-    pub(super) line: usize,
+    pub(super) at: At,
     pub(super) name: String,
     pub(super) stonewall: bool,
     pub(super) wait_for: Option<String>,
@@ -53,6 +54,8 @@ pub(super) struct Section {
     pub(super) seed: Option<u64>,
     pub(super) base: Base,
     pub(super) notes: Vec<String>,
+    /// The options of this section itself, as written.
+    pub(super) own: Vec<(String, String)>,
 }
 
 impl Section {
@@ -62,8 +65,8 @@ impl Section {
     }
 
     /// A job section that inherits the options so far.
-    pub(super) fn begin(&self, name: &str, line: usize) -> Self {
-        Self { name: name.to_owned(), line, ..self.clone() }
+    pub(super) fn begin(&self, name: &str, at: At) -> Self {
+        Self { name: name.to_owned(), at, own: Vec::new(), ..self.clone() }
     }
 
     /// Resolves the names that the section gave, once its directory is known: they add to those of
@@ -129,6 +132,8 @@ impl Section {
             number,
             may_create: !self.no_create && !self.readonly,
             notes: self.notes,
+            options: self.own,
+            inherited: 0..0,
         })
     }
 

@@ -140,6 +140,31 @@ fn store<T>(value: T, slot: &mut T) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Options that take no value on a command line.
+const FLAGS: &[&str] = &[
+    "time_based",
+    "stonewall",
+    "wait_for_previous",
+    "thread",
+    "group_reporting",
+    "new_group",
+    "exitall",
+    "exitall_on_error",
+    "norandommap",
+    "fixedbufs",
+    "registerfiles",
+    "sqthread_poll",
+    "hipri",
+    "userspace_reap",
+    "bs_unaligned",
+    "blocksize_unaligned",
+];
+
+/// True if the option takes no value on a command line, unless one is joined to it.
+pub(super) fn is_flag(key: &str) -> bool {
+    FLAGS.contains(&key)
+}
+
 /// Every name that sets an option.
 pub fn names() -> impl Iterator<Item = &'static str> {
     let spelled = OPTIONS.iter().filter(|option| option.fio.is_some());

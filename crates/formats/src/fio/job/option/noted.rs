@@ -198,7 +198,7 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
     ),
     (&["ioscheduler"], "set it first: echo NAME > /sys/block/sdX/queue/scheduler"),
     (&["exec_prerun", "exec_postrun"], "run that command yourself, before or after"),
-    (&["profile", "include", "opendir", "lockfile"], "copy its contents into this file"),
+    (&["profile", "opendir", "lockfile"], "write out what it stands for"),
     (&["flow", "flow_id", "flow_sleep"], "give each job its own `rate_iops`"),
     (
         &[
