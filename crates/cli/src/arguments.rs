@@ -34,6 +34,7 @@ Examples:
   drivelab study buffered-or-direct --target FILE    the same method on a real file
   drivelab run FILE --rw randread --bs 4k --iodepth 32 --runtime 5s
   drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32
+  drivelab fio --name=a --rw=randread --size=1g      fio's command line as it is
   drivelab compare before.json after.json            a verdict from stored runs
   drivelab report label:before label:after --out verdict.html    a page of kept runs
   drivelab view                                      the archive in a browser
@@ -53,7 +54,7 @@ const GLOBAL: &str = "Global options";
 
 /// The verbs in groups, by what a user wants; any other verb is listed behind them.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Measure", &["run", "inspect", "advise", "sweep", "fleet"]),
+    ("Measure", &["run", "fio", "inspect", "advise", "sweep", "fleet"]),
     ("Conclude", &["study", "compare", "articles", "import", "show"]),
     ("Model", &["drive", "replay", "guest"]),
     ("Break", &["serve", "durability", "crash"]),
@@ -103,6 +104,7 @@ fn verbs_in_groups(command: &Command) -> String {
 pub(crate) enum Verb {
     Study(commands::study::StudyArgs),
     Run(Box<commands::run::RunArgs>),
+    Fio(commands::run::fio::FioArgs),
     Compare(commands::compare::CompareArgs),
     Import(commands::import::ImportArgs),
     Export(commands::import::ExportArgs),
@@ -151,6 +153,33 @@ pub(crate) fn negative(
         None => Refusal::request(format!("`{value}` is neither an option nor a target")),
     };
     Some(failure.hint("give a number that is not negative; to name a file, write `./-1`"))
+}
+
+/// The error where `run` was given fio's command line.
+pub(crate) fn of_fio(
+    error: &clap::Error,
+    typed: impl Iterator<Item = OsString>,
+) -> Option<Refusal> {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let words = typed.skip(1).map(|word| word.to_string_lossy().into_owned());
+    let words: Vec<String> = words.collect();
+    let is_run = words.first().is_some_and(|verb| verb == "run");
+    let unknown = unknown.trim_start_matches('-');
+    if error.kind() != ErrorKind::UnknownArgument || !is_run {
+        return None;
+    }
+    drivelab_formats::fio::job::names().find(|name| *name == unknown)?;
+    let is_short = words.iter().flat_map(|word| word.chars()).all(is_plain);
+    let again = if is_short { words[1..].join(" ") } else { "OPTIONS...".to_owned() };
+    let failure = Refusal::request(format!("`{unknown}` is an option of fio, not of `run`"));
+    Some(failure.hint(format!("for fio's command line as it is: drivelab fio {again}")))
+}
+
+/// True for a character that no shell acts on.
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_=./:,%+@".contains(c)
 }
 
 /// The error where a verb was typed that stands below another one: `list` is `drive list`.
@@ -238,6 +267,19 @@ mod tests {
             assert!(message.ends_with(&format!("'--cuts <N>': {expected}")), "{message}");
         }
         assert!(wrong_value(&Arguments::try_parse_from(["drivelab", "-x"]).unwrap_err()).is_none());
+    }
+
+    #[test]
+    fn a_command_line_of_fio_is_sent_to_its_verb() {
+        let hint = |typed: &str| {
+            let words = || typed.split(' ').map(OsString::from);
+            let error = Arguments::try_parse_from(words()).unwrap_err();
+            of_fio(&error, words()).map(|failure| failure.hints.concat())
+        };
+        let again = "for fio's command line as it is: drivelab fio --name=a --rw=read";
+        assert_eq!(hint("drivelab run --name=a --rw=read").as_deref(), Some(again));
+        assert_eq!(hint("drivelab run --nosuch=a"), None);
+        assert_eq!(hint("drivelab serve --name=a"), None);
     }
 
     #[test]

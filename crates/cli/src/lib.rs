@@ -33,6 +33,7 @@ pub fn main() -> ExitCode {
             let negative = arguments::negative(&error, std::env::args_os());
             let error = arguments::shown_plainly(error, std::env::args_os());
             let failure = negative.or_else(|| arguments::wrong_value(&error));
+            let failure = failure.or_else(|| arguments::of_fio(&error, std::env::args_os()));
             return match failure.or_else(|| arguments::inner_verb(&error)) {
                 Some(failure) => ui::show_failure(&failure).into(),
                 None => ui::show_usage(&error),
@@ -69,6 +70,7 @@ fn carry_out(command: Verb, ui: Ui) -> Outcome {
     match command {
         Verb::Study(arguments) => study::run(&arguments, ui),
         Verb::Run(arguments) => run::run(*arguments, ui),
+        Verb::Fio(arguments) => run::fio::run(&arguments, ui),
         Verb::Compare(arguments) => compare::run(&arguments, ui),
         Verb::Import(arguments) => import::import(&arguments, ui),
         Verb::Export(arguments) => import::export(&arguments, ui),

@@ -72,6 +72,10 @@ pub(crate) const MEASUREMENTS: Kind = Kind {
 pub(crate) const CAPTURE: Kind =
     Kind { what: "capture of `inspect`", option: "--capture", by_end: false, is_ours: is_capture };
 
+/// Results in a form of fio's.
+pub(crate) const FIO: Kind =
+    Kind { what: "result of fio", option: "--output", by_end: false, is_ours: is_of_fio };
+
 /// The bytes of a file that are examined: a page names its kind after its style sheet.
 const HEAD_BYTES: u64 = 64 << 10;
 
@@ -163,6 +167,12 @@ fn is_of_guest(head: &[u8]) -> bool {
     let numbers: Vec<&[u8]> = first.split(|b| *b == b' ').collect();
     numbers.len() == 6 && numbers.iter().all(|text| is_number(text))
         || holds(head, "Linux version ")
+}
+
+/// Text, JSON or a terse line, which each begin with the version.
+fn is_of_fio(head: &[u8]) -> bool {
+    let begins = ["fio-", "{\n  \"fio version\"", "3;fio-"];
+    begins.iter().any(|begin| head.starts_with(begin.as_bytes())) || holds(head, ": (g=0): rw=")
 }
 
 fn is_page(head: &[u8]) -> bool {

@@ -16,6 +16,7 @@ mod disksim;
 mod drive;
 mod durability;
 mod emulate;
+mod fio;
 mod fleet;
 mod foreign;
 mod formats;

@@ -87,6 +87,11 @@ impl Sample {
         sample
     }
 
+    /// Reads the counters of all disks, without requests in flight.
+    pub fn of_all(root: &Root) -> Self {
+        Self::parse(&root.text("proc/diskstats", TABLE_BYTES_MAX).unwrap_or_default())
+    }
+
     fn parse(table: &str) -> Self {
         let disks = table.lines().filter_map(|line| {
             // The name follows the major and the minor number.
@@ -113,6 +118,41 @@ pub fn rates(
         after.disks.iter().filter_map(|(name, now)| Some((name, before.disks.get(name)?, now)));
     both.map(|(name, then, now)| rate(name, &now.since(then), elapsed, depths.get(name).copied()))
         .collect()
+}
+
+/// Counts of one disk between two samples, as the kernel's table has them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Counts {
+    pub name: String,
+    pub reads: u64,
+    pub reads_merged: u64,
+    pub read_ms: u64,
+    pub writes: u64,
+    pub writes_merged: u64,
+    pub write_ms: u64,
+    pub busy_ms: u64,
+    /// Milliseconds times requests in flight.
+    pub weighted_ms: u64,
+}
+
+/// The counts of each disk between two samples. Disks that are in only one sample are omitted.
+pub fn counts(before: &Sample, after: &Sample) -> Vec<Counts> {
+    let both = after.disks.iter().filter_map(|(name, now)| {
+        let columns = now.since(before.disks.get(name)?).columns;
+        Some(Counts {
+            name: name.clone(),
+            reads: columns[READS],
+            reads_merged: columns[READS + 1],
+            read_ms: columns[READ_MS],
+            writes: columns[WRITES],
+            writes_merged: columns[WRITES + 1],
+            write_ms: columns[WRITE_MS],
+            busy_ms: columns[BUSY_MS],
+            weighted_ms: columns[WEIGHTED_MS],
+        })
+    });
+    both.collect()
 }
 
 impl Counters {

@@ -6,12 +6,13 @@ use std::io::{Seek as _, SeekFrom};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
+use drivelab_core::config::ConfigError;
 use drivelab_core::record::{RUN_SCHEMA, RunRecord, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::usage::Census as _;
 use drivelab_core::{Control, IoEngine, Polling, Refusal};
 use drivelab_engine::{LaidOut, RunPlan};
-use drivelab_formats::fio::job::{self, FileJob};
+use drivelab_formats::fio::job::{self, Call, FileJob, Reading};
 use drivelab_load::seed_of;
 use serde_json::{Value, json};
 
@@ -20,12 +21,12 @@ use crate::measure::{self, LINUX, Together};
 use crate::request::Permissions;
 use crate::target::{self, ModelledDrives};
 
-/// A job file that is to be carried out.
+/// Jobs that are to be carried out.
 #[derive(Debug)]
 pub struct JobRequest {
-    /// The job file.
-    pub file: PathBuf,
-    /// Instead of the files that it names.
+    /// The job file, or the command line.
+    pub source: Source,
+    /// Instead of the files that they name.
     pub target: Option<String>,
     /// Nothing is written.
     pub readonly: bool,
@@ -33,15 +34,26 @@ pub struct JobRequest {
     pub permissions: Permissions,
 }
 
+/// The origin of jobs.
+#[derive(Debug)]
+pub enum Source {
+    /// A job file, or a text with command lines; options that are waived.
+    File(PathBuf, Vec<String>),
+    /// A command line.
+    Call(Box<Call>),
+}
+
 /// The jobs of a file under way.
 #[derive(Debug)]
-pub struct Jobs<'a> {
-    request: &'a JobRequest,
+pub struct Jobs {
+    request: JobRequest,
     name: String,
     all: Vec<FileJob>,
+    global: Vec<(String, String)>,
     laid_out: Vec<LaidOut>,
     drives: ModelledDrives,
     records: Vec<RunRecord>,
+    tallies: Vec<Vec<Tally>>,
     total: Tally,
 }
 
@@ -57,18 +69,21 @@ pub struct Group {
     lengths: Vec<usize>,
 }
 
-impl<'a> Jobs<'a> {
-    /// Reads the file, and makes the files that do not exist.
-    pub fn new(request: &'a JobRequest) -> Result<Self, Refusal> {
-        let name = request.file.display().to_string();
-        let mut jobs = job::parse(&name, &input::text(&request.file, input::JOB)?, &variable)?;
+impl Jobs {
+    /// Reads the jobs; nothing is made yet.
+    pub fn new(mut request: JobRequest) -> Result<Self, Refusal> {
+        let source = Source::File(PathBuf::new(), Vec::new());
+        let (name, jobs) = read(std::mem::replace(&mut request.source, source))?;
+        let job::Jobs { mut all, global } = jobs;
         if request.readonly {
-            refuse_writing(&mut jobs)?;
+            refuse_writing(&mut all)?;
         }
         Ok(Self {
             request,
             name,
-            all: jobs,
+            all,
+            global,
+            tallies: Vec::new(),
             laid_out: Vec::new(),
             drives: ModelledDrives::default(),
             records: Vec::new(),
@@ -88,7 +103,7 @@ impl<'a> Jobs<'a> {
 
     /// Makes the files that do not exist and are too small as their first job would make them.
     pub fn lay_out(&mut self) -> Result<(), Refusal> {
-        self.laid_out = lay_out_for_all(&self.all, self.request)?;
+        self.laid_out = lay_out_for_all(&self.all, &self.request)?;
         Ok(())
     }
 
@@ -99,7 +114,7 @@ impl<'a> Jobs<'a> {
         let (mut plans_of_all, mut lengths) = (Vec::new(), Vec::new());
         // Not earlier: a file may be what the group before makes.
         for job in rest.iter().take_while(|job| job.group == first.group) {
-            let of_job = plans(job, self.request, &mut self.drives)?;
+            let of_job = plans(job, &self.request, &mut self.drives)?;
             lengths.push(of_job.len());
             plans_of_all.extend(of_job);
         }
@@ -124,6 +139,7 @@ impl<'a> Jobs<'a> {
             record.label = Some(job.name.clone());
         }
         self.records.append(&mut done.records);
+        self.tallies.append(&mut done.tallies);
         self.total.follow(&done.total);
         debug_assert!(self.records.len() <= self.all.len(), "a job has one record");
         Ok(())
@@ -132,6 +148,32 @@ impl<'a> Jobs<'a> {
     /// The records of the jobs so far.
     pub fn records(&self) -> &[RunRecord] {
         &self.records
+    }
+
+    /// Every job, with the counts of its copies and its record if it has run.
+    pub fn counted(&self) -> impl Iterator<Item = (&FileJob, &[Tally], &RunRecord)> {
+        let run = self.tallies.iter().zip(&self.records);
+        self.all.iter().zip(run).map(|(job, (tallies, record))| (job, &**tallies, record))
+    }
+
+    /// The value of an option of a job, as written.
+    pub fn said<'a>(&'a self, job: &'a FileJob, key: &str) -> Option<&'a str> {
+        job.said(&self.global, key)
+    }
+
+    /// The command line of fio that is equivalent to the jobs.
+    pub fn command_line(&self) -> String {
+        job::command_line(&self.global, &self.all)
+    }
+
+    /// The jobs as fio lists them before it runs them, a line each.
+    pub fn banner(&self) -> String {
+        self.all.iter().map(FileJob::banner).collect()
+    }
+
+    /// The options of `[global]`, as written.
+    pub fn global(&self) -> &[(String, String)] {
+        &self.global
     }
 
     /// True if the file has one job, which is a run by itself.
@@ -143,6 +185,64 @@ impl<'a> Jobs<'a> {
     pub fn document(&self) -> Value {
         document(&self.name, &self.all, &self.records, &self.total)
     }
+}
+
+/// The jobs of a source, and its name.
+fn read(source: Source) -> Result<(String, job::Jobs), Refusal> {
+    let reading = Reading { include: &included, ..Reading::new(&variable) };
+    match source {
+        Source::File(file, ignore) => {
+            let name = file.display().to_string();
+            let reading = Reading { ignore: &ignore, ..reading };
+            let all = job::parse(&name, &input::text(&file, input::JOB)?, &reading);
+            Ok((name, job::Jobs { all: all.map_err(wrong)?, ..job::Jobs::default() }))
+        }
+        Source::Call(call) => {
+            let name = if call.files.is_empty() { "fio".to_owned() } else { call.files.join(" ") };
+            let mut files = Vec::new();
+            for file in &call.files {
+                files.push((file.clone(), input::text(Path::new(file), input::JOB)?));
+            }
+            let (ignore, sections) = (call.program.ignore.clone(), call.program.sections.clone());
+            let reading = Reading { ignore: &ignore, sections: &sections, ..reading };
+            let jobs = job::parse_call(*call, &files, &reading).map_err(wrong)?;
+            Ok((name, jobs))
+        }
+    }
+}
+
+/// Reads an included file; as in fio, one that does not exist lies beside the including one.
+fn included(parent: &str, path: &str) -> Result<(String, String), Refusal> {
+    let beside = Path::new(parent).with_file_name(path);
+    let path = if Path::new(path).exists() { Path::new(path) } else { &*beside };
+    Ok((path.display().to_string(), input::text(path, input::JOB)?))
+}
+
+/// The position of an error, for its message; a command line has one line only.
+fn position(error: &ConfigError) -> String {
+    match error.file.as_str() {
+        job::COMMAND_LINE => String::new(),
+        file => format!("{file}:{}: ", error.line),
+    }
+}
+
+/// All that is wrong with jobs, in one refusal.
+fn wrong(errors: Vec<ConfigError>) -> Refusal {
+    debug_assert!(!errors.is_empty(), "a refusal has a reason");
+    if errors.len() == 1 {
+        let error = errors.into_iter().next().expect("there is one");
+        let refusal = Refusal::request(format!("{}{}", position(&error), error.message));
+        return error.hint.into_iter().fold(refusal, Refusal::hint);
+    }
+    let mut message = format!("{} options or sections cannot be used", errors.len());
+    for error in &errors {
+        message += &format!("\n  {}{}", position(error), error.message);
+        if let Some(hint) = &error.hint {
+            message += &format!("\n    {hint}");
+        }
+    }
+    Refusal::request(message)
+        .hint("`--ignore OPTION` waives one, if the job makes sense without it")
 }
 
 /// Refuses jobs that write, or that lay a file out, as if the file said so.

@@ -58,6 +58,12 @@ pub(crate) struct KeepArgs {
 }
 
 impl KeepArgs {
+    /// The usual archive, or none.
+    pub(crate) fn usual(no_archive: bool) -> Self {
+        let archive = ArchiveArgs { archive: None };
+        Self { archive, no_archive, tag: Vec::new(), commit: None }
+    }
+
     fn request(&self) -> Keep {
         Keep {
             location: self.archive.location(),

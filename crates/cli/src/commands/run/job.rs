@@ -14,7 +14,7 @@ use crate::output;
 use crate::ui::{Progress, Ui};
 
 /// Runs the file's groups one after the other, and prints what each job did.
-pub(super) fn run(request: &JobRequest, output: &Output, ui: Ui) -> Outcome {
+pub(super) fn run(request: JobRequest, output: &Output, ui: Ui) -> Outcome {
     let mut jobs = Jobs::new(request)?;
     for (job, note) in jobs.notes() {
         ui.note(&format!("note: [{job}] {note}"));

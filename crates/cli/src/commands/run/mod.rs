@@ -1,6 +1,7 @@
 //! `run`: one measurement of a file, a device or a modelled drive.
 
 mod finished;
+pub(crate) mod fio;
 mod job;
 mod readonly;
 mod suite;
@@ -15,7 +16,7 @@ use clap::{ArgAction, ArgGroup, Args, FromArgMatches as _};
 use drivelab_core::record::{RunRecord, Stamp};
 use drivelab_core::{IoEngine, JobSchedule, Polling, Refusal};
 use drivelab_lab::archive::{entries, now_ms};
-use drivelab_lab::request::jobs::JobRequest;
+use drivelab_lab::request::jobs::{JobRequest, Source};
 use drivelab_lab::request::{Environment, Load, Permissions, Request, Work};
 use drivelab_lab::target::{self, Target};
 use drivelab_lab::{interrupt, measure};
@@ -59,6 +60,9 @@ pub(crate) struct RunArgs {
     /// A fio job file, or a file with a fio command line; `-` for standard input.
     #[arg(long, value_name = "FILE.fio", conflicts_with_all = of_single_runs())]
     job: Option<PathBuf>,
+    /// Waive an option of the job file, by its name; repeat it for several.
+    #[arg(long, value_name = "OPTION", requires = "job", value_delimiter = ',')]
+    ignore: Vec<String>,
     /// A matrix (TOML) of short runs over targets, read shares, orders, threads and block sizes.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["job", "target"],
         conflicts_with_all = of_single_runs())]
@@ -184,7 +188,8 @@ impl TryFrom<RunArgs> for Asked {
         if let Some(file) = arguments.job {
             let RunArgs { target, allow_destructive, .. } = arguments;
             let permissions = Permissions { overwrite, allow_destructive };
-            return Ok(Self::Jobs(JobRequest { file, target, readonly, permissions }));
+            let source = Source::File(file, arguments.ignore);
+            return Ok(Self::Jobs(JobRequest { source, target, readonly, permissions }));
         }
         if let Some(file) = arguments.matrix {
             let RunArgs { out, allow_destructive, keep, .. } = arguments;
@@ -273,7 +278,7 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     arguments.keep.check(arguments.label.as_ref())?;
     let output = arguments.record_options();
     match Asked::try_from(arguments)? {
-        Asked::Jobs(request) => job::run(&request, &output, ui),
+        Asked::Jobs(request) => job::run(request, &output, ui),
         Asked::Matrix(matrix) => matrix::run(matrix, ui),
         Asked::Suites => suite::help(ui),
         Asked::Verification(earlier) => verify::run(&earlier, ui),
@@ -372,8 +377,17 @@ mod tests {
     fn every_option_of_a_single_run_is_refused_beside_a_job_file() {
         let single: Vec<&str> = of_single_runs().collect();
         let command = RunArgs::augment_args(clap::Command::new("run"));
-        let job: Vec<&str> =
-            ["target", "job", "matrix", "out", "overwrite", "allow_destructive", "readonly"].into();
+        let job: Vec<&str> = [
+            "target",
+            "job",
+            "ignore",
+            "matrix",
+            "out",
+            "overwrite",
+            "allow_destructive",
+            "readonly",
+        ]
+        .into();
         // `--suite` refuses itself beside a job file, and its options need it.
         let job = [job, vec!["suite", "loops", "pause"]].concat();
         // A variable may name the archive of every verb.

@@ -1,0 +1,232 @@
+//! `fio`: fio's command line as it is, with results in fio's forms.
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use drivelab_core::record::Tally;
+use drivelab_formats::fio::job::{Call, FileJob, OutputFormat, Program};
+use drivelab_host::root::Root;
+use drivelab_host::watch::{self, Sample};
+use drivelab_lab::archive::{entries, now_ms};
+use drivelab_lab::interrupt;
+use drivelab_lab::request::Permissions;
+use drivelab_lab::request::jobs::{JobRequest, Jobs, Source};
+use drivelab_report::fio::{self, About, Disk, Job, Results};
+
+use crate::commands::archive::keep::KeepArgs;
+use crate::exit::{Exit, Outcome};
+use crate::output;
+use crate::ui::{Progress, Ui, show_failure};
+
+/// Run fio's command line as it is: `alias fio='drivelab fio'`.
+///
+/// Takes what fio takes: job files, --name with options of jobs, --output-format with normal, json,
+/// json+ and terse, --output, --readonly, --parse-only, --showcmd and --section. The result has
+/// fio's form, the exit code is fio's. What makes a figure no measurement of a disk is said on
+/// stderr; options without effect here are named, and one that would change the meaning is refused.
+///
+/// Of drivelab: --ignore OPTION waives an option, --allow-destructive /dev/X permits writes to a
+/// block device, --overwrite (without a value) to a file with foreign data, --no-archive keeps no
+/// run.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  drivelab fio --name=a --rw=randread --bs=4k --size=1g --ioengine=libaio --iodepth=32
+  drivelab fio --output-format=json --output=result.json job.fio
+  drivelab fio --ignore verify --section=write job.fio
+  drivelab fio --showcmd job.fio")]
+pub(crate) struct FioArgs {
+    /// The words of fio's command line.
+    #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<String>,
+}
+
+/// Does what fio would do, and ends as fio ends: 1 for every error.
+pub(crate) fn run(arguments: &FioArgs, ui: Ui) -> Outcome {
+    let call = Call::of_arguments(arguments.words.iter().map(String::as_str));
+    if call.program.version {
+        return ui.document(&Results::version());
+    }
+    if call.program.help {
+        return ui.document(&help());
+    }
+    match carry_out(call, ui) {
+        Err(refusal) if !interrupt::requested() => {
+            show_failure(&refusal);
+            Ok(Exit::No)
+        }
+        outcome => outcome,
+    }
+}
+
+fn help() -> String {
+    FioArgs::augment_args(clap::Command::new("drivelab fio")).render_long_help().to_string()
+}
+
+fn carry_out(call: Call, ui: Ui) -> Outcome {
+    let program = call.program.clone();
+    let permissions = Permissions {
+        overwrite: program.overwrite,
+        allow_destructive: program.allow_destructive.clone(),
+    };
+    let source = Source::Call(Box::new(call));
+    let request = JobRequest { source, target: None, readonly: program.readonly, permissions };
+    let mut jobs = Jobs::new(request)?;
+    if program.showcmd {
+        return ui.document(&jobs.command_line());
+    }
+    if let Some(path) = &program.output {
+        output::refuse_other(path, &output::FIO)?;
+    }
+    notes(&jobs, &program, ui);
+    if program.parse_only {
+        return Ok(Exit::Done);
+    }
+    jobs.lay_out()?;
+    let (root, begun) = (Root::new("/"), Instant::now());
+    let before = Sample::of_all(&root);
+    while !interrupt::requested()
+        && let Some(group) = jobs.next_group()?
+    {
+        let progress = Progress::time(Duration::from_nanos(group.time.ns()), &group.name);
+        jobs.carry_out(&group, &progress.control())?;
+    }
+    let active = disks(&jobs, &before, &Sample::of_all(&root), begun.elapsed());
+    finish(&jobs, &program, active, ui)
+}
+
+/// Options without effect; what the form of the results takes from an option is not one.
+fn notes(jobs: &Jobs, program: &Program, ui: Ui) {
+    const SHOWN: [&str; 4] =
+        ["`group_reporting`", "`new_group`", "`percentile_list`", "`description`"];
+    let of_jobs = jobs.notes().filter(|(_, note)| !SHOWN.iter().any(|key| note.starts_with(key)));
+    let mut said: Vec<(String, Vec<&str>)> = Vec::new();
+    for (job, note) in of_jobs {
+        match said.iter_mut().find(|(known, _)| known == note) {
+            Some((_, jobs)) => jobs.push(job),
+            None => said.push((note.to_owned(), vec![job])),
+        }
+    }
+    for note in &program.notes {
+        ui.note(&format!("note: {note}"));
+    }
+    for (note, of) in said {
+        let more = if of.len() > 1 { format!(" and {} more", of.len() - 1) } else { String::new() };
+        ui.note(&format!("note: [{}]{more} {note}", of[0]));
+    }
+}
+
+/// Shows the results, and says what they are not.
+fn finish(jobs: &Jobs, program: &Program, disks: Vec<Disk>, ui: Ui) -> Outcome {
+    let mut said = Vec::new();
+    for record in jobs.records() {
+        for mark in &record.marks {
+            if !said.contains(&&mark.message) {
+                said.push(&mark.message);
+                let name = record.label.as_deref().unwrap_or_default();
+                ui.warn(&format!("[{name}] {}", mark.message));
+            }
+        }
+    }
+    let text = text_of(jobs, &results(jobs, disks), &program.formats);
+    match &program.output {
+        Some(path) => output::write(path, &text, &output::FIO)?,
+        None => {
+            ui.document(text.trim_end_matches('\n'))?;
+        }
+    }
+    let records = jobs.records();
+    let kept = match records {
+        [] => Vec::new(),
+        [only] if jobs.is_single() => vec![entries::run(only)],
+        several => entries::jobs(jobs.name(), &jobs.document(), several),
+    };
+    let keep = KeepArgs::usual(program.no_archive);
+    let kept = if kept.is_empty() { Exit::Done } else { keep.keep(kept, ui) };
+    if interrupt::requested() {
+        ui.warn("interrupted: the figures cover the time before the interruption");
+        return Ok(Exit::Interrupted);
+    }
+    let has_failed = records.iter().any(|it| it.total.as_ref().is_some_and(|it| it.errors > 0));
+    Ok(if has_failed { Exit::No } else { kept })
+}
+
+fn text_of(jobs: &Jobs, results: &Results, formats: &[OutputFormat]) -> String {
+    let formats = if formats.is_empty() { &[OutputFormat::Normal] } else { formats };
+    // As in fio, the text comes first and terse lines after it.
+    let mut text = String::new();
+    if formats.contains(&OutputFormat::Normal) {
+        text += &jobs.banner();
+        text += &fio::normal(results);
+    }
+    if formats.contains(&OutputFormat::Terse) {
+        text += &fio::terse(results);
+    }
+    if formats.contains(&OutputFormat::Json) || formats.contains(&OutputFormat::JsonPlus) {
+        text += &fio::json(results, formats.contains(&OutputFormat::JsonPlus));
+    }
+    text
+}
+
+fn results(jobs: &Jobs, disks: Vec<Disk>) -> Results {
+    let mut all: Vec<(About, Tally)> = Vec::new();
+    let mut open_group = None;
+    let is_single = jobs.records().len() == 1;
+    for (job, tallies, record) in jobs.counted() {
+        let is_together = jobs.said(job, "group_reporting").is_some_and(|value| value != "0");
+        for tally in tallies {
+            match all.last_mut().filter(|_| is_together && open_group == Some(job.group)) {
+                Some((about, sum)) => {
+                    about.jobs += 1;
+                    sum.merge(tally);
+                }
+                None => all.push((about(jobs, job), tally.clone())),
+            }
+            open_group = is_together.then_some(job.group);
+        }
+        // The processor time is that of the process.
+        if let ([(_, tally)], true) = (&mut all[..], is_single) {
+            let total = record.total.as_ref();
+            let per_io = total.and_then(|total| total.cpu_ns_per_io.zip(Some(total.ios)));
+            tally.cpu = per_io.map(|(per_io, ios)| fio::processor_time(per_io, ios));
+        }
+    }
+    let jobs_of = all.into_iter().map(|(about, tally)| Job::of(about, &tally));
+    let global = jobs.global().to_vec();
+    Results { unix_ms: now_ms(), global, jobs: jobs_of.collect(), disks }
+}
+
+fn about(jobs: &Jobs, job: &FileJob) -> About {
+    let percentiles = jobs.said(job, "percentile_list").unwrap_or_default().split(':');
+    let percentiles = percentiles.filter_map(|percent| percent.trim().parse().ok());
+    About {
+        name: job.name.clone(),
+        group: job.group,
+        jobs: 1,
+        options: job.options.clone(),
+        iodepth: job.workload.iodepth.unwrap_or(1),
+        percentiles: percentiles.filter(|percent| (0.0..=100.0).contains(percent)).collect(),
+    }
+}
+
+/// Activity of the disks under the targets.
+fn disks(jobs: &Jobs, before: &Sample, after: &Sample, elapsed: Duration) -> Vec<Disk> {
+    let attached = jobs.records().iter().filter_map(|record| record.attached.as_ref());
+    let names: Vec<&str> =
+        attached.flat_map(|it| &it.devices).map(|device| device.name.as_str()).collect();
+    let counts = watch::counts(before, after).into_iter();
+    let elapsed_ms = elapsed.as_secs_f64() * 1e3;
+    let of_targets = counts.filter(|counts| names.contains(&counts.name.as_str()));
+    let all = of_targets.map(|counts| Disk {
+        name: counts.name,
+        read_ios: counts.reads,
+        write_ios: counts.writes,
+        read_merges: counts.reads_merged,
+        write_merges: counts.writes_merged,
+        read_ticks: counts.read_ms,
+        write_ticks: counts.write_ms,
+        in_queue: counts.weighted_ms,
+        util: (Duration::from_millis(counts.busy_ms).as_secs_f64() * 1e5 / elapsed_ms).min(100.0),
+    });
+    all.collect()
+}

@@ -1,0 +1,136 @@
+//! `fio`: the command line and the results of fio.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::common::{drivelab, file, folder, left_out};
+
+const JOB: &str = "\
+[global]
+size=1m
+filename=data
+[fill]
+rw=write
+bs=64k
+fsync=4
+end_fsync=1
+[read]
+stonewall
+rw=randread
+ioengine=libaio
+iodepth=4
+numjobs=2
+group_reporting
+";
+
+/// The paths of all keys of a document.
+fn keys(value: &Value, path: &str, all: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                // Buckets differ from run to run.
+                let path = if path.ends_with("/bins") { "N" } else { key };
+                let path = format!("{path}/{key}");
+                let path = if path.starts_with("N/") { "N".to_owned() } else { path };
+                all.insert(path.clone());
+                keys(value, &path, all);
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| keys(value, path, all)),
+        _ => {}
+    }
+}
+
+fn keys_of(document: &Value) -> BTreeSet<String> {
+    let mut all = BTreeSet::new();
+    for (index, job) in document["jobs"].as_array().expect("jobs").iter().enumerate() {
+        keys(job, &format!("job {index}"), &mut all);
+    }
+    all.extend(document.as_object().expect("an object").keys().cloned());
+    all
+}
+
+#[test]
+fn the_json_has_the_keys_of_the_fio_that_is_installed() {
+    let folder = folder();
+    file(folder.path(), "a.fio", JOB);
+    for form in ["json", "json+"] {
+        let format = format!("--output-format={form}");
+        let said = drivelab(folder.path(), &["fio", &format, "a.fio"]);
+        assert_eq!(said.code, 0, "{said:?}");
+        let ours = said.json();
+        assert_eq!(ours["jobs"][1]["read"]["total_ios"], 512);
+        assert_eq!(ours["jobs"].as_array().unwrap().len(), 2, "one entry for the group");
+        assert_eq!(ours["jobs"][0]["sync"]["total_ios"], 5);
+        // What fio writes is foreign to us.
+        let apart = folder.path().join("theirs");
+        fs::create_dir_all(&apart).unwrap();
+        let theirs = Command::new("fio").current_dir(&apart).args([&format, "../a.fio"]).output();
+        let theirs = match theirs {
+            Ok(output) => output.stdout,
+            Err(error) => return left_out("the keys of fio", error),
+        };
+        let theirs: Value = serde_json::from_slice(&theirs).expect("fio writes JSON");
+        let (ours, theirs) = (keys_of(&ours), keys_of(&theirs));
+        let missing: Vec<_> = theirs.difference(&ours).collect();
+        let more: Vec<_> = ours.difference(&theirs).collect();
+        assert!(missing.is_empty() && more.is_empty(), "missing {missing:?}, more {more:?}");
+    }
+}
+
+#[test]
+fn every_problem_of_a_command_line_is_reported_and_ends_with_the_exit_code_of_fio() {
+    let folder = folder();
+    let wrong = ["fio", "--name=x", "--size=1m", "--flow=3", "--badopt=1", "--bs=q"];
+    drivelab(folder.path(), &wrong)
+        .failed(1, &["3 options", "`flow`", "`badopt`", "`q`", "--ignore"]);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    drivelab(folder.path(), &["fio"]).failed(1, &["no job is defined", "--name"]);
+    drivelab(folder.path(), &["fio", "none.fio"]).failed(1, &["none.fio"]);
+    let writes = ["fio", "--readonly", "--name=x", "--size=1m", "--rw=write"];
+    drivelab(folder.path(), &writes).failed(1, &["--readonly"]);
+    let waived = ["fio", "--name=x", "--size=64k", "--flow=3", "--ignore", "flow"];
+    let said = drivelab(folder.path(), &waived);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.err.contains("`flow`: ignored, as requested"), "{said:?}");
+    // A file with foreign data is not written without permission.
+    file(folder.path(), "mine", &"words ".repeat(1000));
+    let writes = ["fio", "--name=x", "--filename=mine", "--size=4k", "--rw=write"];
+    drivelab(folder.path(), &writes).failed(1, &["--overwrite"]);
+    let said = drivelab(folder.path(), &[&writes[..], &["--overwrite"]].concat());
+    assert_eq!(said.code, 0, "{said:?}");
+}
+
+#[test]
+fn the_program_is_asked_what_fio_is_asked() {
+    let folder = folder();
+    file(folder.path(), "a.fio", JOB);
+    let run = |words: &[&str]| {
+        let said = drivelab(folder.path(), &[&["fio"], words].concat());
+        assert_eq!(said.code, 0, "{said:?}");
+        said
+    };
+    assert!(run(&["--version"]).out.starts_with("fio-3."));
+    let command = run(&["--showcmd", "a.fio"]).out;
+    let expected = "fio --size=1m --filename=data --name=fill --rw=write";
+    assert!(command.starts_with(expected), "{command}");
+    assert_eq!(run(&["--parse-only", "a.fio"]).out, "");
+    assert!(!folder.path().join("data").exists());
+    let said = run(&["a.fio", "--section=fill", "--output=out", "--output-format=normal,terse"]);
+    assert_eq!(said.out, "");
+    let text = fs::read_to_string(folder.path().join("out")).unwrap();
+    let terse = text.lines().last().unwrap();
+    assert!(text.contains("  WRITE: bw=") && terse.starts_with("3;fio-3."), "{text}");
+    // The other section was not run.
+    assert!(!text.contains("READ"), "{text}");
+    // The page cache is no disk.
+    assert!(said.err.contains("warning: [fill] buffered writes"), "{said:?}");
+    let pasted =
+        "$ sudo fio --name=b --size=64k > out.txt &\n# fio --name=c --size=64k | tee log\n";
+    file(folder.path(), "pasted", pasted);
+    let said = drivelab(folder.path(), &["run", "--job", "pasted", "--json"]);
+    assert_eq!(said.json()["jobs"].as_array().unwrap().len(), 2, "{said:?}");
+}
