@@ -124,3 +124,23 @@ fn advice_names_the_traps_and_ends_as_inspect_does() {
     drivelab(folder.path(), &["advise", "--root", "tree", "sda"]).failed(2, &["no block device"]);
     drivelab(folder.path(), &["advise", "--root", "empty"]).failed(3, &["sys/block is missing"]);
 }
+
+#[test]
+fn what_is_no_kernel_log_is_said_to_be_none() {
+    let folder = folder();
+    let check = |name: &str, content: &str, expected: &str| {
+        file(folder.path(), name, content);
+        let said = drivelab(folder.path(), &["inspect", "--dmesg", name]);
+        assert_eq!(said.code, 2, "{said:?}");
+        assert!(said.err.contains(expected) && said.err.contains("dmesg"), "{said:?}");
+        assert!(!said.err.contains("sysfs") && said.out.is_empty(), "{said:?}");
+    };
+    check("empty", "", "is not a kernel log: it is empty");
+    check("json", "{\"blockdevices\":[{\"name\":\"sda\"}]}\n", "is not a kernel log");
+    check("text", "a letter\nwith two lines\n", "is not a kernel log");
+    // A log of other things is one, but says nothing about disks.
+    file(folder.path(), "other", "[    1.0] Linux agpgart interface v0.103\n");
+    let said = drivelab(folder.path(), &["inspect", "--dmesg", "other"]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("nothing can be said"), "{said:?}");
+}

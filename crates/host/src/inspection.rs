@@ -66,6 +66,9 @@ pub struct Environment {
     pub block_devices: bool,
     /// True if a kernel log was read; without one, findings that need it are missing.
     pub kernel_log: bool,
+    /// Number of lines of that log.
+    #[serde(default)]
+    pub kernel_log_lines: u64,
     /// The reason why the log was read alone: it is that of another machine.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub foreign_log: Option<String>,
@@ -96,14 +99,10 @@ pub fn inspect(
     options: &Options,
 ) -> Result<Inspection, InspectError> {
     let machine = read_machine(root, options);
-    if machine.log.present && !machine.log.names_disks() {
-        let lines = machine.log.lines;
-        let none = format!("has {lines} lines, of which none is about a disk or its controller");
-        root.report("kernel log", &none);
-    }
+    report_log(root, &machine.log);
     let foreign = options.log.as_ref().filter(|_| options.log_of_any_machine);
     if let Some(reason) = foreign.and_then(|log| origin::foreign(root, log)) {
-        return Ok(log_alone(&Machine::of_log(machine.log), reason, root.problems()));
+        return log_alone(&Machine::of_log(machine.log), reason, root.problems(), wanted);
     }
     let all = all_devices(root, &machine);
     let mut devices = if wanted.is_empty() {
@@ -122,23 +121,48 @@ pub fn inspect(
     Ok(Inspection { schema: SCHEMA.to_owned(), host: None, environment, devices, problems })
 }
 
+/// Reports the shortcomings of a log.
+fn report_log(root: &Root, log: &KernelLog) {
+    if log.cut {
+        root.report(
+            "kernel log",
+            "was cut or damaged after it was compressed: the rest is missing",
+        );
+    }
+    if log.present && !log.names_disks() {
+        let lines = log.lines;
+        let none = format!("has {lines} lines, of which none is about a disk or its controller");
+        root.report("kernel log", &none);
+    }
+}
+
 /// The inspection of a machine of which only the log is known.
-fn log_alone(machine: &Machine, reason: String, mut problems: Vec<Problem>) -> Inspection {
+fn log_alone(
+    machine: &Machine,
+    reason: String,
+    mut problems: Vec<Problem>,
+    wanted: &[Wanted],
+) -> Result<Inspection, InspectError> {
     let root = Root::nothing();
     let all = BTreeMap::new();
     let mut devices = device::unseen(&root, &all, machine);
+    if !wanted.is_empty() {
+        devices = select::of_log(&devices, wanted, &reason)?;
+    }
     for device in &mut devices {
         device.findings = finding::check(&Context { device, all: &all, machine });
     }
     // Files of this machine are of no interest.
     problems.retain(|problem| problem.path == "kernel log");
+    problems.extend(root.problems());
     let environment = Environment {
         kernel: machine.log.release.clone(),
         kernel_log: true,
+        kernel_log_lines: machine.log.lines,
         foreign_log: Some(reason),
         ..Environment::default()
     };
-    Inspection { schema: SCHEMA.to_owned(), host: None, environment, devices, problems }
+    Ok(Inspection { schema: SCHEMA.to_owned(), host: None, environment, devices, problems })
 }
 
 /// The same, by a reader that skips files that do not answer.
@@ -155,8 +179,11 @@ pub fn inspect_within(
 pub fn record_within(reader: Reader, options: &Options) -> Result<Recording, InspectError> {
     let options = options.clone();
     reader.recording().read(move |root| {
-        inspect(&root, &[], &options)?;
-        Ok(root.into_recording())
+        let found = inspect(&root, &[], &options)?;
+        match found.environment.foreign_log {
+            Some(reason) => Err(InspectError::ForeignLog { name: None, reason }),
+            None => Ok(root.into_recording()),
+        }
     })?
 }
 
@@ -168,6 +195,7 @@ fn read_environment(root: &Root, machine: &Machine) -> Environment {
         cpu_governor: cpu_governor(root),
         block_devices: root.block_devices().is_some(),
         kernel_log: machine.log.present,
+        kernel_log_lines: machine.log.lines,
         foreign_log: None,
         forced: machine.forced.clone(),
     }

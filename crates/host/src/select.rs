@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use drivelab_core::config;
 
 use crate::device::{Device, Mounts};
+use crate::log::disk_of;
 use crate::root::{Root, Unanswered};
 
 /// Maximum number of devices that a message names.
@@ -52,6 +53,14 @@ pub enum InspectError {
     /// Too much of the tree does not answer.
     #[error(transparent)]
     Unanswered(#[from] Unanswered),
+    /// The log is that of another machine, which has no such device, or which cannot be captured.
+    #[error("the kernel log is not this machine's ({reason}){}", unnamed(.name.as_deref()))]
+    ForeignLog {
+        /// The requested name; `None` for a capture.
+        name: Option<String>,
+        /// The reason why the log is taken for another machine's.
+        reason: String,
+    },
     /// The file is in memory, on another machine, or spread over several devices.
     #[error("`{path}` is not on a block device (file system: `{file_system}`)")]
     NoBlockDevice {
@@ -60,6 +69,13 @@ pub enum InspectError {
         /// The kind of its file system; empty if unknown.
         file_system: String,
     },
+}
+
+fn unnamed(name: Option<&str>) -> String {
+    match name {
+        Some(name) => format!(", and it names no disk `{name}`"),
+        None => ", so a capture of this machine cannot contain it".to_owned(),
+    }
 }
 
 fn nearest(near: &[String], more: usize) -> String {
@@ -97,6 +113,34 @@ pub(crate) fn chosen(
             let below = device.slaves.iter().rev();
             pending.extend(below.filter_map(|name| find(all, name)));
             chosen.push(device);
+        }
+    }
+    Ok(chosen)
+}
+
+/// The requested devices of those that a log of another machine names.
+pub(crate) fn of_log(
+    devices: &[Device],
+    wanted: &[Wanted],
+    reason: &str,
+) -> Result<Vec<Device>, InspectError> {
+    let mut chosen: Vec<Device> = Vec::new();
+    for wanted in wanted {
+        let name = match wanted {
+            Wanted::Name(name) => name,
+            Wanted::Holder { path, .. } => path,
+        };
+        let disk = disk_of(name.trim_start_matches("/dev/"));
+        let path = format!("/dev/{disk}");
+        let device = devices.iter().find(|device| {
+            device.name == disk || device.path.as_ref().is_some_and(|own| *own == path)
+        });
+        let Some(device) = device else {
+            let (name, reason) = (Some(name.clone()), reason.to_owned());
+            return Err(InspectError::ForeignLog { name, reason });
+        };
+        if chosen.iter().all(|it| it.name != device.name) {
+            chosen.push(device.clone());
         }
     }
     Ok(chosen)

@@ -78,6 +78,16 @@ pub fn kernel_log(path: &Path) -> Result<KernelLog, Refusal> {
             let refusal = Refusal::request(format!("`{}` {error}", path.display()));
             Err(refusal.hint("check the file name"))
         }
+        Ok(log) if !log.is_one() => {
+            let name = path.display();
+            let message = if log.present {
+                format!("`{name}` is not a kernel log: none of its lines has the form of one")
+            } else {
+                format!("`{name}` is not a kernel log: it is empty")
+            };
+            Err(Refusal::request(message)
+                .hint("give the output of `sudo dmesg` or `journalctl --dmesg`"))
+        }
         log => log.at_path(what, path),
     }
 }

@@ -41,7 +41,7 @@ impl Emulated {
         let by_name = names.into_iter().flatten().find_map(|name| {
             NAMES.iter().find(|(start, _)| name.starts_with(start)).map(|(_, kind)| *kind)
         });
-        let remote = ["tcp", "rdma", "fc", "loop", "iscsi_tcp"];
+        let remote = ["tcp", "rdma", "fc", "loop", "iscsi_tcp", "iSCSI"];
         by_name
             .or_else(|| transport.is_some_and(|it| remote.contains(&it)).then_some(Self::Network))
     }

@@ -27,20 +27,21 @@ impl Device {
         if self.kind != Kind::Usb && self.kind != Kind::Controller {
             names.extend(self.controller.address.clone());
         }
+        names.extend(self.dm.iter().filter_map(|dm| Some(format!("mapper/{}", dm.name.as_ref()?))));
         if self.kind == Kind::Mmc {
             let hops = self.hops.iter().filter(|hop| hop.kind == HopKind::Virtual);
             let logged = log.disks.get(&self.name).and_then(|disk| disk.address.as_deref());
             let cards = hops.map(|hop| hop.name.as_str()).chain(logged);
             names.extend(cards.filter_map(|card| card.split(':').next()).map(str::to_owned));
+            // Since Linux 4.7 the number of the disk is that of its host.
+            let number = self.name.strip_prefix("mmcblk").filter(|_| logged.is_none());
+            names.extend(number.map(|number| format!("mmc{number}")));
         }
         if self.log_only {
             let path = self.path.as_deref().unwrap_or_default().trim_start_matches("/dev/");
-            names.extend(
-                log.faults
-                    .keys()
-                    .filter(|name| [self.name.as_str(), path].contains(&crate::log::disk_of(name)))
-                    .cloned(),
-            );
+            for name in [self.name.as_str(), path].into_iter().filter(|name| !name.is_empty()) {
+                names.extend(log.fault_names_of(name));
+            }
         }
         names.sort();
         names.dedup();

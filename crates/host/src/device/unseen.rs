@@ -8,8 +8,13 @@ use super::{Device, Kind};
 use crate::bus::scsi::Scsi;
 use crate::bus::usb::Usb;
 use crate::bus::{Controller, ata, nvme::Nvme, pci};
-use crate::log::{AtaPortLog, Class, ControllerLog, Faults, KernelLog, disk_of, name_of};
+use crate::log::{AtaPortLog, Class, ControllerLog, Faults, HostLog, KernelLog, disk_of, name_of};
 use crate::root::Root;
+
+/// Number of reports of a SAS fabric that are more than one event.
+pub(crate) const FABRIC_MIN: u64 = 10;
+/// Number of devices that a log adds; no machine has more.
+const UNSEEN_MAX: usize = 4096;
 
 /// Returns the drives and controllers that are not among the devices `seen`, by name.
 pub(crate) fn unseen(
@@ -35,6 +40,11 @@ pub(crate) fn unseen(
     let known: Vec<&Device> = seen.values().chain(&found).collect();
     let faulty = faulty_rest(&known, machine);
     found.extend(faulty);
+    if found.len() > UNSEEN_MAX {
+        let more = found.len() - UNSEEN_MAX;
+        root.report("kernel log", &format!("names {more} devices more than are shown"));
+        found.truncate(UNSEEN_MAX);
+    }
     found
 }
 
@@ -77,6 +87,12 @@ fn add_controller(device: &mut Device, address: Option<&str>, log: &KernelLog) {
 
 /// The disks that the lines on a port mention.
 fn units(number: u32, port: &AtaPortLog, log: &KernelLog) -> Vec<u32> {
+    if port.never_linked() {
+        // Chatter on the lines of an empty port is no drive. One that fails to reset has a drive,
+        // which does not answer: `sata_link_hardreset` resets only a link that is in use.
+        let lost = log.faults.get(&name_of(number, None)).and_then(|it| it.of(Class::Lost));
+        return lost.map(|_| 0).into_iter().collect();
+    }
     // A link that never came up has no drive.
     let up =
         port.links.iter().filter(|(_, link)| link.speed.is_some() || !link.downshifts.is_empty());
@@ -100,8 +116,12 @@ fn units(number: u32, port: &AtaPortLog, log: &KernelLog) -> Vec<u32> {
 
 /// Returns whether there are faults other than those of a device that is being searched.
 fn is_faulty(faults: Option<&Faults>) -> bool {
-    let usual = [Class::Unsettled, Class::Corrected, Class::Reset, Class::Fabric, Class::Mode];
-    faults.is_some_and(|it| it.by_class.keys().any(|class| !usual.contains(class)))
+    let usual = [Class::Unsettled, Class::Corrected, Class::Reset, Class::Mode];
+    faults.is_some_and(|it| {
+        it.by_class.iter().any(|(class, lines)| {
+            !usual.contains(class) && (*class != Class::Fabric || lines.count >= FABRIC_MIN)
+        })
+    })
 }
 
 /// Disks on other buses than ATA. With a tree, only those with faults: others are gone.
@@ -111,7 +131,7 @@ fn logged_disks(
     machine: &Machine,
 ) -> Vec<Device> {
     let log = &machine.log;
-    let paths: Vec<&str> = drives.iter().filter_map(|drive| drive.path.as_deref()).collect();
+    let paths: BTreeSet<&str> = drives.iter().filter_map(|drive| drive.path.as_deref()).collect();
     let mut names = disk_names(log);
     let known_controllers: BTreeSet<&str> = seen
         .values()
@@ -121,7 +141,7 @@ fn logged_disks(
         let path = format!("/dev/{name}");
         let controller = controller_of(name);
         !seen.contains_key(*name)
-            && !paths.contains(&path.as_str())
+            && !paths.contains(path.as_str())
             && !controller.is_some_and(|it| known_controllers.contains(it))
             && (seen.is_empty() || names_faults(log, name))
     });
@@ -136,22 +156,41 @@ fn disk_names(log: &KernelLog) -> BTreeSet<&str> {
     let controllers = log.units.iter().filter(|(_, unit)| unit.function.is_some());
     for (name, _) in controllers {
         let start = format!("{name}n");
-        if !names.iter().any(|disk| disk.starts_with(&start)) {
+        let next = names.range(start.as_str()..).next();
+        if !next.is_some_and(|disk| disk.starts_with(&start)) {
             names.insert(name);
         }
     }
-    // A controller with faults, whose disks have none.
-    let mut covered: BTreeSet<&str> = BTreeSet::new();
-    for name in &names {
-        covered
-            .extend(controller_of(name).filter(|it| *it != *name && names.iter().any(|n| n == it)));
-    }
+    // A controller with faults, or the slot of a card, is shown with its disk.
+    let disks = names.iter().filter(|name| is_disk_name(name));
+    let covered: BTreeSet<&str> =
+        disks.filter_map(|name| card_host_of(name, log).or(controller_of(name))).collect();
     names.retain(|name| !covered.contains(name));
     names
 }
 
+/// `mmc0` of `mmcblk0`: as the log introduces the card, or else by its number.
+fn card_host_of<'l>(name: &'l str, log: &'l KernelLog) -> Option<&'l str> {
+    let number = name.strip_prefix("mmcblk")?;
+    let known = log.disks.get(name).and_then(|disk| disk.address.as_deref());
+    match known {
+        Some(address) => address.split(':').next(),
+        None => {
+            log.faults.keys().find(|it| it.strip_prefix("mmc") == Some(number)).map(String::as_str)
+        }
+    }
+}
+
+/// Returns whether it is the name of a disk, not of its controller or slot.
+fn is_disk_name(name: &str) -> bool {
+    match name.strip_prefix("nvme") {
+        Some(rest) => rest.contains('n'),
+        None => !name.starts_with("mmc") || name.starts_with("mmcblk"),
+    }
+}
+
 fn names_faults(log: &KernelLog, name: &str) -> bool {
-    is_faulty(log.faults.get(name)) || log.faults.keys().any(|it| disk_of(it) == name)
+    !log.fault_names_of(name).is_empty()
 }
 
 /// `nvme0` of `nvme0n1` and of itself.
@@ -241,41 +280,46 @@ fn faulty_rest(known: &[&Device], machine: &Machine) -> Vec<Device> {
     let rest = log.faults.iter().filter(|(name, faults)| {
         !covered.contains(*name) && is_faulty(Some(faults)) && !name.starts_with("ata")
     });
-    let mut found = Vec::new();
-    for (name, _) in rest {
-        let is_pci = crate::log::is_address(name);
-        let is_usb = name.contains('-') && name.starts_with(|c: char| c.is_ascii_digit());
-        let stores = log.units.get(name).is_some_and(|unit| unit.stores);
-        let is_adapter = is_pci || name.starts_with("mpt") || name == "aacraid";
-        let is_address =
-            name.split(':').count() > 1 && name.split(':').all(|part| part.parse::<u64>().is_ok());
-        let is_host = name.strip_prefix("host").is_some_and(|it| it.parse::<u32>().is_ok());
-        // Other devices than disks, and removable media, fail as well.
-        if !(is_adapter || is_address || is_host || is_usb && stores) {
-            continue;
-        }
-        let kind = if is_adapter {
-            Kind::Controller
-        } else if is_usb {
-            Kind::Usb
-        } else {
-            Kind::Scsi
-        };
-        let scsi = (kind == Kind::Scsi).then(|| Scsi::at(name));
-        let usb = is_usb.then(|| Usb { location: name.clone(), ..Usb::default() });
-        let controller =
-            Controller { address: is_pci.then(|| name.clone()), ..Controller::default() };
-        found.push(Device {
-            name: name.clone(),
-            kind,
-            log_only: true,
-            controller,
-            scsi,
-            usb,
-            ..Device::default()
-        });
+    rest.filter_map(|(name, _)| faulty(name, log)).collect()
+}
+
+/// A device of which the log reports faults, and nothing else.
+fn faulty(name: &str, log: &KernelLog) -> Option<Device> {
+    let is_pci = crate::log::is_address(name);
+    let is_usb = name.contains('-') && name.starts_with(|c: char| c.is_ascii_digit());
+    let stores = log.units.get(name).is_some_and(|unit| unit.stores);
+    let is_adapter = is_pci || name.starts_with("mpt") || name == "aacraid";
+    let is_address =
+        name.split(':').count() > 1 && name.split(':').all(|part| part.parse::<u64>().is_ok());
+    let is_host = name.strip_prefix("host").is_some_and(|it| it.parse::<u32>().is_ok());
+    // Other devices than disks, and removable media, fail as well.
+    if !(is_adapter || is_address || is_host || is_usb && stores) {
+        return None;
     }
-    found
+    let of_usb = log.faults.get(name).is_some_and(Faults::is_of_usb_host);
+    let has_usb_disks =
+        log.hosts.values().any(HostLog::is_usb) || log.units.values().any(|unit| unit.stores);
+    if of_usb && !has_usb_disks {
+        return None;
+    }
+    let kind = if is_adapter {
+        Kind::Controller
+    } else if is_usb {
+        Kind::Usb
+    } else {
+        Kind::Scsi
+    };
+    let known = log.controllers.get(name).map(|controller| pci::from_log(name, controller));
+    let address = is_pci.then(|| name.to_owned());
+    Some(Device {
+        name: name.to_owned(),
+        kind,
+        log_only: true,
+        controller: known.unwrap_or(Controller { address, ..Controller::default() }),
+        scsi: (kind == Kind::Scsi).then(|| Scsi::at(name)),
+        usb: is_usb.then(|| Usb { location: name.to_owned(), ..Usb::default() }),
+        ..Device::default()
+    })
 }
 
 /// RAID controllers of the tree without any disk under them.

@@ -8,6 +8,11 @@ use super::messages::{Class, Source, Verdict, look_up};
 use super::{KernelLog, Lines, entry};
 use crate::speed::Speed;
 
+/// Highest number of a port: they are counted from the boot on, and a loaded driver counts further.
+const PORT_MAX: u32 = 1023;
+/// The port multiplier itself (`SATA_PMP_CTRL_PORT`), the highest unit of a port.
+const UNIT_MAX: u32 = 15;
+
 /// Bits of `SError` that a drive which is plugged in, unplugged or put to sleep sets as well:
 /// `PHYRdyChg`, `CommWake` (Serial ATA 3.0, 14.2.2).
 const SERROR_SETTLING: u32 = 1 << 16 | 1 << 18;
@@ -98,8 +103,18 @@ impl AtaPortLog {
         !self.multiplier && self.links.keys().any(Option::is_some)
     }
 
+    /// Returns whether the log has the beginning of the port, and no sign of a drive.
+    pub(crate) fn never_linked(&self) -> bool {
+        self.line.as_deref().is_some_and(|line| line.starts_with("SATA"))
+            && self.devices.is_empty()
+            && self.links.values().all(|link| link.line.is_none())
+    }
+
     /// The link that leads to drive `device`.
     pub fn link(&self, device: u32) -> Option<&AtaLinkLog> {
+        if self.never_linked() {
+            return None;
+        }
         self.links.get(&Some(device)).or_else(|| self.links.get(&None))
     }
 }
@@ -123,6 +138,17 @@ impl KernelLog {
         }
         if port.link_line(unit, rest, message, at) {
             self.settle(number, unit);
+            return true;
+        }
+        if rest.starts_with("configured for ") {
+            // The drive is ready, however long it took.
+            self.settle(number, unit);
+            return true;
+        }
+        if let Some(address) = rest.strip_prefix("detaching (SCSI ") {
+            let address = address.trim_end_matches(')');
+            self.pair((number, unit.unwrap_or_default()), address);
+            self.detached(address);
             return true;
         }
         let port = self.ports.get_mut(&number).expect("it was just found");
@@ -154,6 +180,7 @@ impl KernelLog {
             return false;
         }
         self.reporting = Some((number, unit));
+        self.reported = (self.lines, self.at_s);
         if let Report::Fault(class) = report {
             self.add_fault(&name_of(number, unit), class, message);
         }
@@ -182,7 +209,8 @@ fn prefix(message: &str) -> Option<(u32, Option<u32>, &str)> {
         Some((port, unit)) => (port, Some(unit.split('.').next()?.parse().ok()?)),
         None => (name, None),
     };
-    Some((port.parse().ok()?, unit, rest))
+    let port = port.parse().ok().filter(|port| *port <= PORT_MAX)?;
+    unit.is_none_or(|unit| unit <= UNIT_MAX).then_some((port, unit, rest))
 }
 
 impl AtaPortLog {

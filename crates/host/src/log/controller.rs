@@ -30,6 +30,31 @@ const DRIVERS: &[&str] = &[
     "arcmsr", "stex", "3w-", "isci", "mvsas", "pm80", "vmd", "aic94xx",
 ];
 
+/// Drivers of other functions behind which there are disks: hosts of USB and memory cards, adapters
+/// of storage networks, and virtual ones.
+const OTHER_DRIVERS: &[&str] = &[
+    "xhci",
+    "ehci",
+    "sdhci",
+    "rtsx",
+    "ufshcd",
+    "lpfc",
+    "qla",
+    "bfa",
+    "fnic",
+    "be2iscsi",
+    "hptiop",
+    "esas2r",
+    "mvumi",
+    "cciss",
+    "vmw_pvscsi",
+];
+
+/// Returns whether disks may be behind a function of this driver.
+pub(crate) fn is_of_storage(driver: &str) -> bool {
+    DRIVERS.iter().chain(OTHER_DRIVERS).any(|start| driver.starts_with(start))
+}
+
 impl KernelLog {
     pub(super) fn controller_line(&mut self, message: &str, indented: bool) -> bool {
         if indented && let Some(driver) = message.trim().strip_prefix("Kernel driver in use: ") {

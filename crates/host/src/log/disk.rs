@@ -1,7 +1,5 @@
 //! The log's lines that introduce disks: SCSI, USB, virtio, NVMe and memory cards.
 
-use std::collections::BTreeMap;
-
 use super::{KernelLog, Lines, entry, is_address};
 
 /// One disk (`sda`, `vda`, `mmcblk0`), as the log shows it.
@@ -66,6 +64,7 @@ impl KernelLog {
             "scsi" => self.scsi_line(rest),
             "usb" | "nvme" | "usb-storage" | "uas" => self.unit_line(first, rest, message),
             "virtio_blk" => self.virtio_disk(rest),
+            "blkfront" => self.xen_disk(rest),
             _ if first.starts_with("scsi") => self.old_host(first, rest),
             _ if first.starts_with("mmcblk") => self.card(first, rest),
             _ => false,
@@ -80,8 +79,7 @@ impl KernelLog {
             // Names are reused: earlier faults under this name belong to another attachment.
             self.forget(name);
             self.forget(address);
-            let usb = self.host_of(address).and_then(|host| host.usb.clone());
-            usb.map(|location| self.unplugged.remove(&location));
+            self.attached(name, address);
         }
         let assumed = rest.starts_with("Assuming drive cache: write through");
         let cache = rest.starts_with("Write cache: ");
@@ -92,6 +90,10 @@ impl KernelLog {
         let Some(disk) = entry(&mut self.disks, name.to_owned()) else { return false };
         disk.address = Some(address.to_owned());
         disk.capacity_bytes = size.or(disk.capacity_bytes);
+        if size.is_some_and(|size| size > 0) {
+            self.has_medium(name);
+        }
+        let Some(disk) = self.disks.get_mut(name) else { return false };
         if assumed {
             disk.assumed_write_through.add(rest);
         } else if cache {
@@ -108,16 +110,10 @@ impl KernelLog {
             return number.parse().is_ok_and(|number| self.host(number, text));
         }
         let Some((address, text)) = rest.split_once(": ") else { return false };
+        let Some((vendor, model)) = inquiry(text) else { return false };
         let is_disk = text.starts_with("Direct-Access ") || text.starts_with("Direct-Access-ZBC ");
-        // Eight characters of the maker and 16 of the model follow the kind, which has 18 columns.
-        let (Some(vendor), Some(model)) = (text.get(18..26), text.get(27..43)) else {
-            return false;
-        };
-        if !text.contains("PQ: ") {
-            return false;
-        }
+        let (vendor, model) = (vendor.to_owned(), model.to_owned());
         let Some(unit) = entry(&mut self.scsi, address.to_owned()) else { return false };
-        let (vendor, model) = (vendor.trim().to_owned(), model.trim().to_owned());
         *unit = ScsiLog { vendor, model, is_disk };
         true
     }
@@ -139,18 +135,23 @@ impl KernelLog {
             .next()
             .and_then(|word| word.split(':').next())
             .filter(|_| driver == "usb-storage");
+        let location = location.map(str::to_owned);
+        let location = location.or_else(|| self.usb_found_last().filter(|_| driver == "uas"));
         let driver = if text.contains("USB Mass Storage") { "usb-storage" } else { driver };
         // Messages of error handling name a host as well.
-        let named = text.split(' ').count() <= 2 || driver == "usb-storage" || text.contains("SAS");
+        let named = text.split(' ').count() <= 2
+            || driver == "usb-storage"
+            || text.contains("SAS")
+            || driver == "iSCSI";
         if !named || driver.contains("_eh_") {
             return false;
         }
         let Some(host) = entry(&mut self.hosts, number) else { return false };
-        *host = HostLog { driver: driver.to_owned(), usb: location.map(str::to_owned) };
+        *host = HostLog { driver: driver.to_owned(), usb: location };
         true
     }
 
-    fn host_of(&self, address: &str) -> Option<&HostLog> {
+    pub(super) fn host_of(&self, address: &str) -> Option<&HostLog> {
         self.hosts.get(&address.split(':').next()?.parse().ok()?)
     }
 
@@ -161,6 +162,12 @@ impl KernelLog {
         let Some(size) = size_in(rest) else { return false };
         let disk = entry(&mut self.disks, name.to_owned());
         disk.map(|disk| disk.capacity_bytes = Some(size)).is_some()
+    }
+
+    /// `xvda: flush diskcache: enabled; persistent grants: enabled;`.
+    fn xen_disk(&mut self, rest: &str) -> bool {
+        let name = rest.trim_start().split(':').next().filter(|name| name.starts_with("xvd"));
+        name.and_then(|name| entry(&mut self.disks, name.to_owned())).is_some()
     }
 
     /// `mmc0:0001 032G34 29.1 GiB`.
@@ -212,49 +219,23 @@ impl KernelLog {
     pub(crate) fn host_of_disk(&self, disk: &DiskLog) -> Option<&HostLog> {
         self.host_of(disk.address.as_deref()?)
     }
+}
 
-    /// Returns the ATA disks of the SCSI layer by port and unit. Both layers number their drives
-    /// in the order in which they are found, so those of one model are paired in that order.
-    pub(crate) fn ata_disks(&self) -> BTreeMap<(u32, u32), String> {
-        let mut found = BTreeMap::new();
-        let mut disks: Vec<(Vec<u64>, &str, &ScsiLog)> = Vec::new();
-        for (name, disk) in &self.disks {
-            let Some(unit) = self.scsi_of(disk).filter(|unit| unit.vendor == "ATA") else {
-                continue;
-            };
-            if self.host_of_disk(disk).is_some_and(HostLog::is_usb) {
-                continue;
-            }
-            let address = disk.address.as_deref().unwrap_or_default();
-            let numbers = address.split(':').filter_map(|part| part.parse().ok()).collect();
-            disks.push((numbers, name, unit));
-        }
-        disks.sort_by(|one, other| one.0.cmp(&other.0));
-        let mut models: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for (_, name, unit) in &disks {
-            models.entry(&unit.model).or_default().push(name);
-        }
-        for (model, names) in models {
-            let units: Vec<(u32, u32)> = self.units_of_model(model).collect();
-            if units.len() == names.len() {
-                found.extend(units.into_iter().zip(names.into_iter().map(str::to_owned)));
-            }
-        }
-        found
+/// The maker and the model in `Direct-Access     ATA      WDC WD10EZEX-00B 1A01 PQ: 0 ANSI: 5`.
+fn inquiry(text: &str) -> Option<(&str, &str)> {
+    let end = text.find("PQ: ")?;
+    // The kind has 18 columns, the maker 8 and the model 16, followed by the revision.
+    if end == 49 {
+        return Some((text.get(18..26)?.trim(), text.get(27..43)?.trim()));
     }
-
-    /// The drives on ATA ports whose model begins with the 16 characters that SCSI has of it.
-    fn units_of_model<'l>(&'l self, model: &'l str) -> impl Iterator<Item = (u32, u32)> + 'l {
-        let all = self.ports.iter().flat_map(|(number, port)| {
-            port.devices.iter().map(move |(unit, device)| (*number, *unit, device))
-        });
-        all.filter(move |(_, _, device)| {
-            let own = device.model.as_deref().unwrap_or_default();
-            let own: String = own.chars().take(16).collect();
-            !device.packet && !model.is_empty() && own.trim() == model
-        })
-        .map(|(number, unit, _)| (number, unit))
-    }
+    // Some pages and programs collapse blanks; a kind has no blank, or is one of these.
+    let kinds = ["Medium Changer", "Optical Device", "Simplified direct", "Unknown"];
+    let kind = kinds.iter().find(|kind| text.starts_with(**kind));
+    let kind = kind.map_or_else(|| text.find(' '), |kind| Some(kind.len()))?;
+    let words = text.get(kind..end)?.trim();
+    let (vendor, rest) = words.split_once(' ')?;
+    let model = rest.trim().rsplit_once(' ').map_or(rest, |(model, _)| model);
+    Some((vendor, model.trim()))
 }
 
 /// The size in `1953525168 512-byte logical blocks: (1.00 TB/932 GiB)`.

@@ -72,25 +72,46 @@ pub(super) fn record(line: &str) -> Option<(String, Option<u64>)> {
         return None;
     }
     let record: Record = serde_json::from_str(line).ok()?;
+    // Other JSON than the journal's.
+    record.transport.as_ref().or(record.identifier.as_ref())?;
     let mut sources = [&record.transport, &record.identifier].into_iter().flatten();
     if !sources.all(|source| source == "kernel") {
         return Some((String::new(), None));
     }
     let at = record.monotonic.and_then(|microseconds| microseconds.parse::<u64>().ok());
-    Some((record.message.unwrap_or_default(), at.map(|microseconds| microseconds / 1_000_000)))
+    let message = record.message.map(Message::text).unwrap_or_default();
+    Some((message, at.map(|microseconds| microseconds / 1_000_000)))
 }
 
 /// The fields of the journal that are read.
 #[derive(Debug, Deserialize)]
 struct Record {
     #[serde(rename = "MESSAGE")]
-    message: Option<String>,
+    message: Option<Message>,
     #[serde(rename = "_TRANSPORT")]
     transport: Option<String>,
     #[serde(rename = "SYSLOG_IDENTIFIER")]
     identifier: Option<String>,
     #[serde(rename = "__MONOTONIC_TIMESTAMP")]
     monotonic: Option<String>,
+}
+
+/// The text of a record; the journal writes one that is not UTF-8, or has control characters, as
+/// bytes.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Message {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl Message {
+    fn text(self) -> String {
+        match self {
+            Self::Text(text) => text,
+            Self::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        }
+    }
 }
 
 /// The text after `kernel: `, if the text before it looks like a date and a host.
@@ -220,6 +241,8 @@ mod tests {
         let json =
             r#"{"MESSAGE":"ata1: text","_TRANSPORT":"kernel","__MONOTONIC_TIMESTAMP":"71234567"}"#;
         assert_eq!(record(json), Some(("ata1: text".into(), Some(71))));
+        let bytes = r#"{"MESSAGE":[97,116,97,49,58,32,255],"_TRANSPORT":"kernel"}"#;
+        assert_eq!(record(bytes), Some(("ata1: \u{fffd}".into(), None)));
         let other = r#"{"MESSAGE":"ata1: text","SYSLOG_IDENTIFIER":"sshd"}"#;
         assert_eq!(record(other), Some((String::new(), None)));
         assert_eq!(record("{ not json"), None);

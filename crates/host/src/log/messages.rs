@@ -29,10 +29,16 @@ classes! {
     Link = "link",
     /// A command was not answered in time.
     Timeout = "timeout",
+    /// A command was done, but its interrupt did not arrive.
+    Interrupt = "interrupt",
     /// The device was reset, and may have been attached again only.
     Reset = "reset",
     /// The device rejected or aborted a command.
     Command = "command",
+    /// The device rejected a hint that blocks are unused; no data is concerned.
+    Discard = "discard",
+    /// The device rejected the command that clears blocks, which the kernel then writes itself.
+    WriteZeroes = "write-zeroes",
     /// The device is gone, dead or offline.
     Lost = "lost",
     /// The device was unplugged while data was being written.

@@ -9,8 +9,10 @@ mod disk;
 mod fault;
 mod line;
 mod messages;
+mod pairs;
 mod reading;
 mod ring;
+mod unpack;
 
 pub use ata::{AtaDeviceLog, AtaLinkLog, AtaPortLog, NcqLine};
 pub use controller::ControllerLog;
@@ -20,18 +22,22 @@ pub use messages::Class;
 pub use ring::ring;
 
 pub(crate) use ata::name_of;
-pub(crate) use controller::is_address;
-pub(crate) use fault::disk_of;
+pub(crate) use controller::{is_address, is_of_storage};
+pub(crate) use fault::{Events, disk_of};
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Maximum number of ports, controllers or disks; a text that names more is not the log of one
 /// machine.
 const NAMES_MAX: usize = 4096;
 /// Maximum number of lines kept for a capture: a log of faults only can be of any length.
 const UNDERSTOOD_MAX: usize = 1 << 16;
+/// Size limit of these lines.
+const UNDERSTOOD_BYTES_MAX: usize = 8 << 20;
 /// Number of lines kept verbatim as evidence of one thing.
 const LINES_KEPT: usize = 3;
+/// The part of such a line that is kept; the kernel's are shorter.
+const LINE_KEPT_BYTES: usize = 400;
 
 /// Lines of one kind: the first few, and their number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -49,7 +55,10 @@ impl Lines {
         debug_assert!(self.first.len() <= LINES_KEPT, "no more is kept");
         self.count += 1;
         if self.first.len() < LINES_KEPT {
-            self.first.push(line.to_owned());
+            // A character has at most four bytes.
+            let ends = (0..4).map(|back| LINE_KEPT_BYTES - back);
+            let kept = ends.into_iter().find_map(|end| line.get(..end)).unwrap_or(line);
+            self.first.push(kept.to_owned());
         }
     }
 
@@ -106,10 +115,18 @@ pub struct KernelLog {
     pub faults: BTreeMap<String, Faults>,
     /// Lines that were understood, in order, for a capture; the first ones of very many.
     pub understood: Vec<String>,
+    /// Size of these lines.
+    understood_bytes: usize,
     /// True if there were any lines.
     pub present: bool,
     /// Number of lines.
     pub lines: u64,
+    /// Number of lines that begin with a time, a level or a host, as those of a kernel log do.
+    pub stamped: u64,
+    /// True if a compressed file ended in the middle.
+    pub cut: bool,
+    /// The command line of the kernel, which often names the root file system of the machine.
+    pub command_line: Option<String>,
     /// The kernel's release: `6.1.0-18-amd64`.
     pub release: Option<String>,
     /// The boot before, until this one has a line about a disk.
@@ -122,10 +139,13 @@ pub struct KernelLog {
     ranges: BTreeMap<u64, String>,
     /// The ATA port and drive of the latest report of a fault.
     reporting: Option<(u32, Option<u32>)>,
-    /// The time of the latest resume.
-    resumed_s: Option<u64>,
-    /// Locations of USB devices that were unplugged.
-    unplugged: BTreeSet<String>,
+    /// The line and the time of that report.
+    reported: (u64, Option<u64>),
+    /// The SCSI addresses of drives on ATA ports, as messages pair them; `None` where they
+    /// contradict one another.
+    addresses: BTreeMap<(u32, u32), Option<String>>,
+    /// Events after which faults are usual.
+    events: Events,
     /// The SCSI host whose bridge is being reset.
     resetting: Option<u32>,
 }
@@ -139,6 +159,11 @@ impl KernelLog {
     /// The lines that were understood. The others contain names of hosts, addresses and people.
     pub fn to_text(&self) -> String {
         self.understood.join("\n") + "\n"
+    }
+
+    /// Returns whether it has anything of a kernel log.
+    pub fn is_one(&self) -> bool {
+        self.stamped > 0 || self.release.is_some() || !self.understood.is_empty()
     }
 
     /// Returns whether a line is about a disk, its controller or a fault.
@@ -165,7 +190,8 @@ impl KernelLog {
         if let Some(rest) = message.strip_prefix("Linux version ") {
             // A log may contain several boots, of which the last is the present one.
             let release = rest.split(' ').next().map(str::to_owned);
-            let next = Self { at_s: self.at_s, lines: self.lines, release, ..Self::default() };
+            let Self { at_s, lines, stamped, .. } = *self;
+            let next = Self { lines, stamped, release, at_s, ..Self::default() };
             let last = std::mem::replace(self, next);
             // In a mail the release may follow the log.
             let kept = if last.names_disks() { Some(Box::new(last)) } else { last.before };
@@ -175,13 +201,21 @@ impl KernelLog {
             });
         }
         self.present = true;
+        let command_line = message
+            .strip_prefix("Kernel command line: ")
+            .or_else(|| message.strip_prefix("Command line: "));
+        if let Some(text) = command_line {
+            self.command_line.get_or_insert_with(|| text.trim().to_owned());
+        }
         let understood = self.ata_line(message)
             || self.ata_result(message)
             || self.fault_line(message)
             || self.controller_line(message, indented)
             || self.disk_line(message)
             || message.starts_with("Linux version ");
-        if understood && self.understood.len() < UNDERSTOOD_MAX {
+        let space = UNDERSTOOD_BYTES_MAX.saturating_sub(self.understood_bytes);
+        if understood && self.understood.len() < UNDERSTOOD_MAX && message.len() < space {
+            self.understood_bytes += message.len() + 16;
             let before = match self.at_s {
                 Some(seconds) => format!("[{seconds:>5}.000000] "),
                 None if indented => "\t".to_owned(),

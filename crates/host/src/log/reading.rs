@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Cursor, Error, ErrorKind, Read};
 
+use super::unpack::unpacked;
 use super::{KernelLog, line};
 
 /// Longest line that is read; the kernel's own have at most 1024 bytes (`LOG_LINE_MAX`).
@@ -15,39 +16,48 @@ const BROKEN_LINES_MAX: usize = 3;
 
 impl KernelLog {
     /// Reads a log in the format of `dmesg`, `/dev/kmsg`, `journalctl` or syslog: as text in UTF-8
-    /// or UTF-16, as JSON of the journal, plain or compressed with gzip. The memory needed does not
-    /// depend on its length.
+    /// or UTF-16, as JSON of the journal, plain or compressed with gzip, xz or zstd. The memory
+    /// needed does not depend on its length.
     ///
     /// Fails where the file cannot be read, is compressed in another way or is not text.
     pub fn read(file: impl Read) -> std::io::Result<Self> {
-        let mut file = BufReader::with_capacity(64 << 10, file.take(LOG_BYTES_MAX));
-        let start = file.fill_buf()?.to_vec();
-        match start.as_slice() {
-            [0x1f, 0x8b, ..] => {
-                let inner = flate2::bufread::MultiGzDecoder::new(file).take(LOG_BYTES_MAX);
-                Self::text(BufReader::with_capacity(64 << 10, inner))
-            }
-            [0xfd, b'7', b'z', b'X', b'Z', ..] => Err(packed("xz", "xz -dc")),
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => Err(packed("zstd", "zstd -dc")),
-            [b'B', b'Z', b'h', b'1'..=b'9', ..] => Err(packed("bzip2", "bzip2 -dc")),
-            [0xff, 0xfe, ..] => Self::wide(file, u16::from_le_bytes),
-            [0xfe, 0xff, ..] => Self::wide(file, u16::from_be_bytes),
+        let file = BufReader::with_capacity(64 << 10, file.take(LOG_BYTES_MAX));
+        match unpacked(file, LOG_BYTES_MAX)? {
+            Ok(content) => Self::plain(content),
+            Err(file) => Self::plain(file),
+        }
+    }
+
+    fn plain(mut file: impl BufRead) -> std::io::Result<Self> {
+        match first_bytes(&mut file)? {
+            [0xff, 0xfe] => Self::wide(file, u16::from_le_bytes),
+            [0xfe, 0xff] => Self::wide(file, u16::from_be_bytes),
             _ => Self::text(file),
         }
     }
 
     fn text(mut file: impl BufRead) -> std::io::Result<Self> {
         // Log files of a machine that lost its power can end in a block of zeros.
-        if file.fill_buf()?.iter().take(1024).any(|byte| *byte == 0) {
+        if let Ok(start) = file.fill_buf()
+            && start.iter().take(1024).any(|byte| *byte == 0)
+        {
             let message = "holds binary data, which no kernel log contains";
             return Err(Error::new(ErrorKind::InvalidData, message));
         }
         let mut reading = Reading::default();
         let mut bytes = Vec::with_capacity(LINE_BYTES_MAX);
-        while next_line(&mut file, &mut bytes)? {
+        let mut cut = false;
+        while next_line(&mut file, &mut bytes, &mut cut)? {
             reading.line(&String::from_utf8_lossy(&bytes));
         }
-        Ok(reading.finish())
+        let log = reading.finish();
+        if cut && !log.present {
+            return Err(Error::new(
+                ErrorKind::InvalidData,
+                "is damaged: nothing could be unpacked",
+            ));
+        }
+        Ok(KernelLog { cut, ..log })
     }
 
     /// Reads UTF-16, as some programs on Windows save it, in pieces.
@@ -74,9 +84,21 @@ impl KernelLog {
     }
 }
 
-fn packed(format: &str, program: &str) -> Error {
-    let message = format!("is compressed with {format}; unpack it first: `{program} FILE > log`");
-    Error::new(ErrorKind::InvalidData, message)
+/// The first two bytes of a file, which stay in it; zeros where there are none.
+fn first_bytes(file: &mut impl BufRead) -> std::io::Result<[u8; 2]> {
+    match file.fill_buf() {
+        Ok([first, second, ..]) => Ok([*first, *second]),
+        Ok(_) => Ok([0; 2]),
+        // It is found again when the first line is read.
+        Err(error) if is_of_decoder(&error) => Ok([0; 2]),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns whether the compressed data are at fault, not the file: a log that was cut or damaged is
+/// read up to there.
+fn is_of_decoder(error: &Error) -> bool {
+    error.raw_os_error().is_none() && error.kind() != ErrorKind::Interrupted
 }
 
 /// Fills the buffer unless the file ends.
@@ -94,15 +116,17 @@ fn fill(file: &mut impl Read, bytes: &mut [u8]) -> std::io::Result<usize> {
 }
 
 /// Reads the next line, up to its limit; the rest of a longer one is skipped.
-fn next_line(file: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<bool> {
+fn next_line(file: &mut impl BufRead, line: &mut Vec<u8>, cut: &mut bool) -> std::io::Result<bool> {
     line.clear();
     let mut any = false;
     loop {
         let buffer = match file.fill_buf() {
             Ok(buffer) => buffer,
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            // A log that was cut while it was compressed is read up to there.
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(any),
+            Err(error) if is_of_decoder(&error) => {
+                *cut = true;
+                return Ok(any);
+            }
             Err(error) => return Err(error),
         };
         if buffer.is_empty() {
@@ -147,6 +171,7 @@ impl Reading {
         if let Some((message, at)) = line::record(&line) {
             self.flush();
             self.log.at_s = at;
+            self.log.stamped += 1;
             for message in message.lines() {
                 self.log.line(message.trim(), false);
             }
@@ -162,6 +187,7 @@ impl Reading {
             self.flush();
             self.line.push_str(line.trim_end());
             self.stamped = stamped;
+            self.log.stamped += u64::from(stamped);
             self.parts = 1;
         }
         self.length = text.len();
@@ -192,7 +218,10 @@ impl Reading {
         self.flush();
         let before = self.log.before.take();
         match before.filter(|_| !self.log.names_disks()) {
-            Some(before) => Self::released(*before, self.log.release),
+            Some(before) => {
+                let KernelLog { release, lines, stamped, .. } = self.log;
+                KernelLog { lines, stamped, ..Self::released(*before, release) }
+            }
             None => self.log,
         }
     }
@@ -217,6 +246,16 @@ mod tests {
     use super::*;
 
     const LINE: &str = "[ 9.1] critical medium error, dev sda, sector 2048";
+    /// Two such lines, by `xz` and `zstd`.
+    const XZ: &[u8] =
+        b"\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4F\x02\x00!\x01\x16\x00\x00\x00t/\xe5\xa3\xe0\x00e\
+        \x00:]\x00-\x88\x03\x22\xffSO\x07J\xd0\xc0\xbb&}'\x0fz\x98\x17\xb7\x9f\xace\xaa\xf6[\
+        \xdf\xfc(iN\xe5-\x81\xd3\x87^\xa4\x0co\xd9\xac\xab\xf19\x12\xec$#\x98\x8fy;$\xac\x22\
+        \x00\x00\x00\x00\x00`\xf1g\xa5\xdd\x9a8\x86\x00\x01Vf\x94\x8b\xb6h\x1f\xb6\xf3}\x01\
+        \x00\x00\x00\x00\x04YZ";
+    const ZSTD: &[u8] =
+        b"(\xb5/\xfd\x04X\xdd\x01\x004\x03[ 9.1] critical medium error, dev sda, sector 2048\
+        \x0a\x01\x00\x03{*(w\xe6\x00\x12";
 
     /// Number of faults of `sda`.
     fn count(bytes: &[u8]) -> u64 {
@@ -231,6 +270,11 @@ mod tests {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(text.as_bytes()).unwrap();
         assert_eq!(count(&gzip.finish().unwrap()), 2);
+        assert_eq!(count(XZ), 2);
+        assert_eq!(count(ZSTD), 2);
+        // `cat` of two files is a file.
+        assert_eq!(count(&[ZSTD, ZSTD].concat()), 4);
+        assert_eq!(count(&[XZ, XZ].concat()), 4);
         let mut wide = vec![0xff, 0xfe];
         wide.extend(text.encode_utf16().flat_map(u16::to_le_bytes));
         assert_eq!(count(&wide), 2);
@@ -240,13 +284,30 @@ mod tests {
     }
 
     #[test]
+    fn a_log_that_was_cut_while_compressed_is_read_up_to_there_and_says_so() {
+        let lines: Vec<String> =
+            (0..20_000).map(|n| format!("[ {n}.1] usb 1-{n}: text {}", n * 7919)).collect();
+        let lines = lines.join("\n");
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(format!("{LINE}\n{lines}").as_bytes()).unwrap();
+        let packed = gzip.finish().unwrap();
+        let whole = KernelLog::read(packed.as_slice()).unwrap();
+        let half = KernelLog::read(&packed[..packed.len() / 2]).unwrap();
+        assert!(!whole.cut && half.cut);
+        assert!(half.lines < whole.lines && half.faults.contains_key("sda"));
+        for packed in [XZ, ZSTD] {
+            let error = KernelLog::read(&packed[..packed.len() / 2]).unwrap_err();
+            assert!(error.to_string().contains("damaged"), "{error}");
+        }
+    }
+
+    #[test]
     fn other_files_are_refused_with_the_reason() {
         let check = |bytes: &[u8], reason: &str| {
             let error = KernelLog::read(bytes).unwrap_err().to_string();
             assert!(error.contains(reason), "{error}");
         };
-        check(b"\xfd7zXZ\0\0", "xz -dc");
-        check(b"\x28\xb5\x2f\xfd\0", "zstd -dc");
+        check(b"\x28\xb5\x2f\xfd\x24\xff\xff\xff\xff\xff\xff\xff", "damaged");
         check(b"BZh91AY", "bzip2 -dc");
         check(b"\x7fELF\0\0", "binary");
     }

@@ -54,14 +54,24 @@ fn summary(inspection: &Inspection) -> Line {
         return Line::default().part(Tone::Good, "no problems found");
     }
     // Devices that the kernel log names were not inspected, so they may be faulty or healthy.
-    let log =
-        if inspection.environment.kernel_log { "; the kernel log shows no problem" } else { "" };
+    let lines = inspection.environment.kernel_log_lines;
+    let log = if inspection.environment.kernel_log && !inspection.devices.is_empty() {
+        format!("; among {} there is none that reports a fault of them", plural_lines(lines))
+    } else {
+        String::new()
+    };
     let disks = if inspection.environment.foreign_log.is_some() {
         "the disks are known from the kernel log only"
     } else {
         "no disk could be inspected: sys/block is missing"
     };
     Line::new(format!("{disks}{log}"), 0)
+}
+
+/// `1 line of the log`.
+fn plural_lines(lines: u64) -> String {
+    let count = usize::try_from(lines).unwrap_or(usize::MAX);
+    format!("the {} of the log that were read", plural(count, "line"))
 }
 
 fn problems(inspection: &Inspection) -> Vec<Line> {

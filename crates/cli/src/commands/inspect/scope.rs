@@ -77,10 +77,16 @@ impl Scope {
 
 /// Fails where there was nothing to look at.
 pub(super) fn refuse_nothing(found: &Inspection, reader: &Reader) -> Result<(), Refusal> {
+    let environment = &found.environment;
     let log_read =
-        found.environment.kernel_log && found.problems.iter().all(|it| it.path != "kernel log");
-    if found.environment.block_devices || !found.devices.is_empty() || log_read {
+        environment.kernel_log && found.problems.iter().all(|it| it.path != "kernel log");
+    if environment.block_devices || !found.devices.is_empty() || log_read {
         return Ok(());
+    }
+    if environment.foreign_log.is_some() {
+        let error = "nothing can be said: the kernel log names no disk and no controller of disks";
+        return Err(Refusal::machine(error)
+            .hint("give the whole log since the boot, not an excerpt of other messages"));
     }
     Err(refused(InspectError::NoTree { base: reader.base().to_owned() }))
 }
@@ -92,6 +98,9 @@ pub(super) fn refused(error: InspectError) -> Refusal {
             .hint("mount sysfs on /sys; with --root, name the folder that holds sys/ and proc/"),
         InspectError::Unanswered(_) => Refusal::machine_error(error)
             .hint("a device or a file server does not respond; `dmesg` may name it"),
+        InspectError::ForeignLog { .. } => Refusal::request_error(error).hint(
+            "leave the name out to see all that the log names; to capture, leave --dmesg out",
+        ),
         error => {
             Refusal::request_error(error).hint("`drivelab inspect` without a name lists all disks")
         }

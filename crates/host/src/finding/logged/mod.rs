@@ -1,23 +1,18 @@
 //! Faults that the kernel log reports: of medium, link, time, power, command and file system.
 
 mod remedy;
-
-use std::collections::BTreeMap;
+mod way;
 
 use drivelab_core::outline::Severity;
 
+use self::remedy::Faults;
 use super::context::{Context, Findings};
-use crate::device::{Device, Kind};
+use crate::device::{Device, FABRIC_MIN, Kind};
 use crate::found::FindingId;
 use crate::log::{Class, Lines};
 
 /// Number of resets of a SCSI device from which on they are no longer those of its attachment.
 const RESETS_MIN: u64 = 3;
-/// Number of reports of a SAS fabric that are more than one event.
-const FABRIC_MIN: u64 = 10;
-
-/// The faults of a device by kind.
-type Faults = BTreeMap<Class, Lines>;
 
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     let mut faults = context.device.faults(&context.machine.log);
@@ -34,11 +29,11 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
             continue;
         }
         debug_assert!(!rule.classes.is_empty(), "a finding rests on messages");
-        findings.add(rule.id, rule.severity).says(rule.message).seen(evidence).fix(remedy::of(
-            rule.id,
-            context,
-            found.first().copied(),
-        ));
+        findings
+            .add(rule.id, rule.severity)
+            .says(rule.message)
+            .seen(evidence)
+            .fix(remedy::of(rule.id, context, &faults));
     }
 }
 
@@ -83,9 +78,16 @@ const RULES: &[Rule] = &[
                   device",
     },
     Rule {
+        id: FindingId::CommandTimeouts,
+        severity: Severity::Warn,
+        classes: &[Class::Interrupt],
+        message: "the drive answered in time, but its interrupt was lost, and the kernel noticed it \
+                  after the time limit only",
+    },
+    Rule {
         id: FindingId::CommandErrors,
         severity: Severity::Warn,
-        classes: &[Class::Command],
+        classes: &[Class::Command, Class::Discard, Class::WriteZeroes],
         message: "the drive rejected or aborted commands",
     },
     Rule {

@@ -1,0 +1,247 @@
+//! Messages that report a fault, other than libata's, and the devices that they name.
+
+mod name;
+mod usual;
+
+use std::collections::BTreeMap;
+
+use self::name::{Named, named};
+use self::usual::Excuse;
+use super::messages::{Class, Source, Verdict, look_up};
+use super::{KernelLog, Lines, entry};
+
+pub(crate) use self::name::disk_of;
+pub(crate) use self::usual::Events;
+
+/// The faults of one name, by kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// The lines of each kind.
+    pub by_class: BTreeMap<Class, Lines>,
+}
+
+impl Faults {
+    /// Returns the lines of a kind, if there are any.
+    pub fn of(&self, class: Class) -> Option<&Lines> {
+        self.by_class.get(&class)
+    }
+
+    /// Returns whether they are those of a controller for USB devices of any kind.
+    pub(crate) fn is_of_usb_host(&self) -> bool {
+        let first = self.by_class.values().filter_map(|lines| lines.first.first());
+        let mut drivers = first.filter_map(|line| line.split(' ').next());
+        drivers.any(|driver| driver.contains("hci_hcd") || driver.contains("hci-pci"))
+    }
+}
+
+impl KernelLog {
+    /// Adds a fault to those of `name`.
+    pub(super) fn add_fault(&mut self, name: &str, class: Class, message: &str) {
+        let at = self.at_s;
+        debug_assert!(!name.is_empty(), "a fault belongs to a device");
+        let Some(faults) = entry(&mut self.faults, name.to_owned()) else { return };
+        faults.by_class.entry(class).or_default().add_at(message, at);
+    }
+
+    /// Removes the faults of a name that the kernel uses for another device from now on, and those
+    /// of its partitions. Data that was lost at an unplugging stays lost.
+    pub(super) fn forget(&mut self, name: &str) {
+        for name in self.fault_names_of(name) {
+            let Some(faults) = self.faults.get_mut(&name) else { continue };
+            faults.by_class.retain(|class, _| *class == Class::Unplugged);
+            if faults.by_class.is_empty() {
+                self.faults.remove(&name);
+            }
+        }
+    }
+
+    /// Returns the names of a disk and of its partitions under which there are faults.
+    pub(crate) fn fault_names_of(&self, disk: &str) -> Vec<String> {
+        let names = self.faults.range(disk.to_owned()..).map(|(name, _)| name);
+        let near = names.take_while(|name| name.starts_with(disk));
+        near.filter(|name| *name == disk || disk_of(name) == disk).cloned().collect()
+    }
+
+    /// Reads a message about any device but an ATA port.
+    pub(super) fn fault_line(&mut self, message: &str) -> bool {
+        if self.event(message) {
+            return true;
+        }
+        let Some(Named { source, name, text }) = named(message) else { return false };
+        let class = match look_up(source, text) {
+            Verdict::Fault(class) => of_operation(source, class, message),
+            Verdict::Usual => return true,
+            Verdict::Unknown => return self.settles(source, &name, text),
+        };
+        match self.excuse(&name, class, message) {
+            Some(Excuse::Usual) => return true,
+            Some(Excuse::Unplugged) => {
+                self.add_fault(&name, Class::Unplugged, message);
+                return true;
+            }
+            None => {}
+        }
+        match source {
+            Source::Md => self.add_md_fault(&name, class, text, message),
+            Source::Scsi => {
+                self.add_fault(&name, class, message);
+                self.note_address(message);
+                self.note_usb_host(&name, text);
+            }
+            Source::Usb => {
+                self.add_fault(&name, class, message);
+                self.note_usb_reset(&name);
+            }
+            _ => self.add_fault(&name, class, message),
+        }
+        true
+    }
+
+    /// `md/raid:md1: Disk failure on nvme2n1p4` is about the array and its member.
+    fn add_md_fault(&mut self, array: &str, class: Class, text: &str, message: &str) {
+        let named = name::member(text);
+        if array != "md" && (class != Class::Medium || named.is_none()) {
+            self.add_fault(array, class, message);
+        }
+        if let Some(member) = named {
+            self.add_fault(member, class, message);
+        }
+    }
+
+    /// `sd 2:0:6:0: [sdg] ...` has both names of a disk.
+    fn note_address(&mut self, message: &str) {
+        let Some((address, rest)) =
+            message.strip_prefix("sd ").and_then(|rest| rest.split_once(": ["))
+        else {
+            return;
+        };
+        let Some((name, _)) = rest.split_once("] ").filter(|(name, _)| name.starts_with("sd"))
+        else {
+            return;
+        };
+        if let Some(disk) = entry(&mut self.disks, name.to_owned()) {
+            disk.address.get_or_insert_with(|| address.to_owned());
+        }
+        self.pair_report(address);
+    }
+
+    /// The reset of a USB device between the lines of UAS belongs to its host.
+    fn note_usb_host(&mut self, name: &str, text: &str) {
+        let host = name.strip_prefix("host").and_then(|number| number.parse().ok());
+        if host.is_some() && text.contains("reset_handler start") {
+            self.resetting = host;
+        }
+    }
+
+    fn note_usb_reset(&mut self, location: &str) {
+        let Some(host) = self.resetting.take() else { return };
+        if let Some(host) = entry(&mut self.hosts, host) {
+            host.usb.get_or_insert_with(|| location.to_owned());
+        }
+    }
+}
+
+/// Returns the kind of a failed request: those that only pass a hint on, or that clear blocks, are
+/// neither reads nor writes.
+fn of_operation(source: Source, class: Class, message: &str) -> Class {
+    if source != Source::Block || !matches!(class, Class::Command | Class::Io) {
+        return class;
+    }
+    if ["(DISCARD)", "(SECURE_ERASE)"].iter().any(|it| message.contains(it)) {
+        Class::Discard
+    } else if ["(WRITE_ZEROES)", "(WRITE_SAME)"].iter().any(|it| message.contains(it)) {
+        Class::WriteZeroes
+    } else {
+        class
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The name and the kind of the only fault.
+    fn fault(message: &str) -> Option<(String, Class)> {
+        let log = KernelLog::parse(message);
+        let faults = log.faults.iter().next();
+        faults.and_then(|(name, faults)| Some((name.clone(), *faults.by_class.keys().next()?)))
+    }
+
+    #[test]
+    fn each_message_belongs_to_the_device_that_it_names() {
+        let check = |message: &str, name: &str, class: Class| {
+            assert_eq!(fault(message), Some((name.to_owned(), class)), "{message}");
+        };
+        check("critical medium error, dev sda, sector 8 op 0x0:(READ)", "sda", Class::Medium);
+        check(
+            "blk_update_request: critical target error, dev sdb, sector 8",
+            "sdb",
+            Class::Command,
+        );
+        check("end_request: I/O error, dev sdc, sector 8", "sdc", Class::Io);
+        check("print_req_error: I/O error, dev nvme0n1, sector 8 flags 0", "nvme0n1", Class::Io);
+        check("Buffer I/O error on dev sda1, logical block 3", "sda1", Class::Io);
+        check("sd 2:0:6:0: [sdg] tag#580 Sense Key : Medium Error [current]", "sdg", Class::Medium);
+        check("sd 2:0:6:0: attempting task abort! scmd(0x1)", "2:0:6:0", Class::Timeout);
+        check("sd 5:0:0:0: [sdc] tag#0 uas_eh_abort_handler 0 uas-tag 1", "sdc", Class::Timeout);
+        check("sd 5:0:0:0: rejecting I/O to offline device", "5:0:0:0", Class::Lost);
+        check("nvme nvme2: I/O 5 QID 0 timeout, reset controller", "nvme2", Class::Timeout);
+        check("nvme nvme2: Device not ready; aborting reset, CSTS=0x1", "nvme2", Class::Lost);
+        check("nvme 0000:01:00.0: I/O 5 QID 0 timeout", "0000:01:00.0", Class::Timeout);
+        let read =
+            "nvme0n1: Read(0x2) @ LBA 8, 8 blocks, Unrecovered Read Error (sct 0x2 / sc 0x81)";
+        check(read, "nvme0n1", Class::Medium);
+        check("mmc0: Timeout waiting for hardware interrupt.", "mmc0", Class::Timeout);
+        check("mmcblk0: error -84 transferring data, sector 8", "mmcblk0", Class::Link);
+        let corrected = "md/raid:md0: read error corrected (8 sectors at 2048 on sdc1)";
+        check(corrected, "sdc1", Class::Medium);
+        check("md: kicking non-fresh sdb1 from array!", "sdb1", Class::Member);
+        check("device-mapper: multipath: 253:0: Failing path 8:16.", "sdb", Class::Path);
+        check("device-mapper: multipath: 253:0: Failing path 65:160.", "sdaa", Class::Path);
+        check("EXT4-fs error (device sda1): ext4_find_entry:1455", "sda1", Class::FileSystem);
+        check("XFS (dm-3): metadata I/O error in \"xfs\" at daddr", "dm-3", Class::FileSystem);
+        check("Aborting journal on device nvme0n1p2-8.", "nvme0n1p2", Class::FileSystem);
+        check("mpt3sas_cm0: SAS host is non-operational !!!!", "mpt3sas_cm0", Class::Controller);
+        let corrected =
+            "nvme 0000:01:00.0: PCIe Bus Error: severity=Corrected, type=Physical Layer";
+        check(corrected, "0000:01:00.0", Class::Corrected);
+        let died = "xhci_hcd 0000:00:14.0: xHCI host controller not responding, assume dead";
+        check(died, "0000:00:14.0", Class::Controller);
+    }
+
+    #[test]
+    fn usual_messages_are_no_faults() {
+        for message in [
+            "sd 6:0:0:0: [sdb] Synchronize Cache(10) failed: Result: hostbyte=DID_NO_CONNECT",
+            "usb 1-1: new high-speed USB device number 2 using xhci_hcd",
+            "nvme nvme0: 8/0/0 default/read/poll queues",
+            "EXT4-fs (sda1): mounted filesystem with ordered data mode",
+            "md/raid1:md0: active with 2 out of 2 mirrors",
+            "BTRFS info (device sda1): bdev /dev/sda1 errs: wr 0, rd 0, flush 0, corrupt 0, gen 0",
+            "mmc1: error -110 during resume (card was removed?)",
+        ] {
+            assert_eq!(fault(message), None, "{message}");
+        }
+    }
+
+    #[test]
+    fn a_member_of_an_array_has_the_fault_as_well() {
+        let log = KernelLog::parse("md/raid:md1: Disk failure on nvme2n1p4, disabling device.");
+        let names: Vec<&str> = log.faults.keys().map(String::as_str).collect();
+        assert_eq!(names, ["md1", "nvme2n1p4"]);
+    }
+
+    #[test]
+    fn partitions_belong_to_disks() {
+        let check = |name, disk| assert_eq!(disk_of(name), disk);
+        check("sda1", "sda");
+        check("sdaa12", "sdaa");
+        check("nvme0n1p2", "nvme0n1");
+        check("nvme0n1", "nvme0n1");
+        check("mmcblk0p1", "mmcblk0");
+        check("md0", "md0");
+        check("dm-3", "dm-3");
+        check("md127p1", "md127");
+        check("", "");
+    }
+}

@@ -1,0 +1,155 @@
+//! The disks of the SCSI layer (`sda`) that are drives on ATA ports (`ata1.00`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{AtaDeviceLog, DiskLog, KernelLog};
+
+/// Number of lines between libata's report of a failure and that of the SCSI layer.
+const REPORT_LINES: u64 = 12;
+
+/// A drive on an ATA port: the port and the unit.
+type Unit = (u32, u32);
+
+/// Pairs that were found, each drive and each disk once.
+#[derive(Debug, Default)]
+struct Pairs<'l> {
+    found: BTreeMap<Unit, &'l str>,
+    taken: BTreeSet<&'l str>,
+}
+
+impl<'l> Pairs<'l> {
+    fn add(&mut self, unit: Unit, name: &'l str) {
+        if !self.found.contains_key(&unit) && self.taken.insert(name) {
+            self.found.insert(unit, name);
+        }
+    }
+
+    /// Pairs drives and disks that have the same property, if they are equally many: both layers
+    /// number their drives in the order in which they are found.
+    fn by_property<P: Ord>(&mut self, units: Vec<(P, Unit)>, disks: Vec<(P, &'l str)>) {
+        let mut sets: BTreeMap<P, (Vec<Unit>, Vec<&'l str>)> = BTreeMap::new();
+        for (property, unit) in units {
+            if !self.found.contains_key(&unit) {
+                sets.entry(property).or_default().0.push(unit);
+            }
+        }
+        for (property, name) in disks {
+            if !self.taken.contains(name) {
+                sets.entry(property).or_default().1.push(name);
+            }
+        }
+        for (units, names) in sets.into_values().filter(|(units, names)| units.len() == names.len())
+        {
+            for (unit, name) in units.into_iter().zip(names) {
+                self.add(unit, name);
+            }
+        }
+    }
+}
+
+impl KernelLog {
+    /// Returns the disks of the SCSI layer by port and unit: as the messages pair them, or else by
+    /// the order of hosts and ports, by model, and by size.
+    pub(crate) fn ata_disks(&self) -> BTreeMap<(u32, u32), String> {
+        let disks = self.possible_ata_disks();
+        let mut pairs = Pairs::default();
+        for (unit, address) in &self.addresses {
+            let named = disks.iter().find(|(_, disk)| disk.address == *address);
+            if let Some((name, _)) = named.filter(|_| address.is_some()) {
+                pairs.add(*unit, name);
+            }
+        }
+        self.by_host(&disks, &mut pairs);
+        // SCSI has the first 16 characters of the model.
+        let models = self.ata_units().filter_map(|(unit, device)| {
+            let model: String = device.model.as_ref()?.chars().take(16).collect();
+            Some((model.trim().to_owned(), unit))
+        });
+        let named = disks.iter().filter_map(|(name, disk)| {
+            let unit = self.scsi_of(disk).filter(|unit| !unit.model.is_empty())?;
+            Some((unit.model.clone(), *name))
+        });
+        pairs.by_property(models.collect(), named.collect());
+        let sizes =
+            self.ata_units().filter_map(|(unit, device)| Some((device.sectors? * 512, unit)));
+        let capacities =
+            disks.iter().filter_map(|(name, disk)| Some((disk.capacity_bytes?, *name)));
+        pairs.by_property(sizes.collect(), capacities.collect());
+        pairs.found.into_iter().map(|(unit, name)| (unit, name.to_owned())).collect()
+    }
+
+    /// The drives on ATA ports, without those for discs and tapes.
+    fn ata_units(&self) -> impl Iterator<Item = (Unit, &AtaDeviceLog)> {
+        let all = self.ports.iter().flat_map(|(number, port)| {
+            port.devices.iter().map(move |(unit, device)| ((*number, *unit), device))
+        });
+        all.filter(|(_, device)| !device.packet)
+    }
+
+    /// The disks that may be drives on ATA ports, in the order of their addresses.
+    fn possible_ata_disks(&self) -> Vec<(&str, &DiskLog)> {
+        let possible = self.disks.iter().filter(|(name, disk)| {
+            name.starts_with("sd")
+                && self.scsi_of(disk).is_none_or(|unit| unit.vendor == "ATA" && unit.is_disk)
+                && self.host_of_disk(disk).is_none_or(|host| !host.is_usb())
+        });
+        let mut disks: Vec<(&str, &DiskLog)> =
+            possible.map(|(name, disk)| (name.as_str(), disk)).collect();
+        disks.sort_by_key(|(_, disk)| numbers(disk.address.as_deref().unwrap_or_default()));
+        disks
+    }
+
+    /// Each port has one host, and both are numbered in the same order.
+    fn by_host<'l>(&self, disks: &[(&'l str, &DiskLog)], pairs: &mut Pairs<'l>) {
+        let hosts = self.hosts.iter().filter(|(_, host)| crate::bus::scsi::is_libata(&host.driver));
+        let hosts: Vec<u64> = hosts.map(|(number, _)| u64::from(*number)).collect();
+        let ports = self.ports.iter().filter(|(_, port)| port.line.is_some());
+        let ports: Vec<u32> = ports.map(|(number, _)| *number).collect();
+        if hosts.len() != ports.len() {
+            return;
+        }
+        let port_of: BTreeMap<u64, u32> = hosts.into_iter().zip(ports).collect();
+        for (name, disk) in disks {
+            let address = numbers(disk.address.as_deref().unwrap_or_default());
+            let [host, channel, target, _] = address.as_slice() else { continue };
+            let Some(port) = port_of.get(host) else { continue };
+            // Behind a port multiplier the link is the channel.
+            let multiplied = self.ports.get(port).is_some_and(|port| port.multiplier);
+            let unit = if multiplied { *channel } else { *target };
+            let known = self.ports.get(port).is_some_and(|port| {
+                u32::try_from(unit).is_ok_and(|unit| port.devices.contains_key(&unit))
+            });
+            if let Some(unit) = u32::try_from(unit).ok().filter(|_| known) {
+                pairs.add((*port, unit), name);
+            }
+        }
+    }
+
+    /// Notes that messages pair a drive with a SCSI address; contradictions pair nothing.
+    pub(super) fn pair(&mut self, unit: (u32, u32), address: &str) {
+        if self.addresses.len() >= super::NAMES_MAX {
+            return;
+        }
+        let paired = self.addresses.entry(unit).or_insert_with(|| Some(address.to_owned()));
+        if paired.as_deref() != Some(address) {
+            *paired = None;
+        }
+    }
+
+    /// The SCSI layer reports a failure right after libata does.
+    pub(super) fn pair_report(&mut self, address: &str) {
+        let Some((port, Some(unit))) = self.reporting else { return };
+        let (line, then) = self.reported;
+        let at_once = then.zip(self.at_s).is_none_or(|(then, now)| now >= then && now - then <= 1);
+        let soon = at_once && self.lines - line <= REPORT_LINES;
+        let host = self.host_of(address);
+        if soon && host.is_none_or(|host| crate::bus::scsi::is_libata(&host.driver)) {
+            self.pair((port, unit), address);
+        }
+    }
+}
+
+/// The numbers in a SCSI address.
+fn numbers(address: &str) -> Vec<u64> {
+    address.split(':').filter_map(|part| part.parse().ok()).collect()
+}
