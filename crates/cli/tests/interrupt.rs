@@ -344,6 +344,10 @@ fn a_replay_keeps_what_it_has_read_of_an_endless_trace() {
     thread::spawn(move || while put().is_ok() {});
     let said = end(child, "TERM");
     assert_eq!(said.code, 130, "{said:?}");
+    assert!(
+        said.err.contains("the figures cover the requests before the interruption"),
+        "{said:?}"
+    );
     let requests = said.json()["requests"].as_u64().unwrap();
     let times = fs::read_to_string(folder.path().join("times")).unwrap();
     assert!(requests > 0 && times.ends_with('\n'), "{requests}");

@@ -23,8 +23,8 @@ use drivelab_lab::{interrupt, target};
 
 /// Replay a recorded trace against a modelled drive, in virtual time.
 ///
-/// Formats: `DiskSim` validation traces, blkparse text, fio iologs (versions 2 and 3), SPC, and the
-/// block traces of MSR Cambridge and of SYSTOR '17. The trace is streamed, so memory does not limit
+/// Formats: `DiskSim` validation and ASCII traces, blkparse text, fio iologs (versions 2 and 3),
+/// SPC, and the block traces of MSR Cambridge and of SYSTOR '17. The trace is streamed, so memory does not limit
 /// its length, except with --score, which keeps three numbers per request. A drive replays the
 /// requests of one device: --device chooses it. Of blkparse, requests are replayed as they were
 /// queued (Q); with --score as they were issued to the drive (D), and scored against the times
@@ -59,12 +59,12 @@ pub(crate) struct ReplayArgs {
     /// When requests are issued [default: closed for traces with think times, otherwise open].
     #[arg(long = "loop", value_enum)]
     how: Option<How>,
-    /// The format, if the first line does not show it: disksim, blkparse, fio, spc,
+    /// The format, if the first line does not show it: disksim, disksim-ascii, blkparse, fio, spc,
     /// msr, systor.
     #[arg(long)]
     format: Option<Format>,
     /// The device whose requests are replayed: `8,0` of blkparse, a file of a fio log, a unit of
-    /// SPC (ASU) or SYSTOR (LUN), `host.disk` of MSR Cambridge.
+    /// SPC (ASU) or SYSTOR (LUN), `host.disk` of MSR Cambridge, a number of `DiskSim`.
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
     /// The events of blkparse that are replayed: queued or issued [default: issued with --score,
@@ -259,6 +259,9 @@ fn show(arguments: &ReplayArgs, result: &ReplayResult, sink: &Sink, ui: Ui) -> O
     }
     let text = if ui.json { replay::json(result) } else { replay::text(result, ui.look()) };
     ui.result(&text)?;
+    if interrupt::requested() {
+        ui.warn("interrupted: the figures cover the requests before the interruption");
+    }
     Ok(match (interrupt::requested(), is_withheld) {
         (true, _) => Exit::Interrupted,
         (false, true) => Exit::Inconclusive,
@@ -413,8 +416,8 @@ impl Trace {
 /// Why a line is not understood.
 fn unreadable(path: &Path, parser: &Parser, error: &TraceError) -> Refusal {
     let hint = match parser.format() {
-        None => "check the file name, or name the format: `--format disksim`, `blkparse`, `fio`, \
-                 `spc`, `msr` or `systor`"
+        None => "check the file name, or name the format: `--format disksim`, `disksim-ascii`, \
+                 `blkparse`, `fio`, `spc`, `msr` or `systor`"
             .to_owned(),
         Some(format) => {
             format!("correct the line; if the format is not `{format}`, give it with `--format`")

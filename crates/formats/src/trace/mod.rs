@@ -1,5 +1,6 @@
 //! Recorded requests, read line by line, so that a trace of any length takes constant memory.
 
+mod ascii;
 mod blkparse;
 mod device;
 mod disksim;
@@ -23,6 +24,8 @@ use fields::{Parsed, is_device};
 pub enum Format {
     /// `R|W action LBN sectors measured_us think_us`, the validation traces of `DiskSim`.
     DiskSim,
+    /// `arrival_ms device LBN sectors flags`, the default format of `DiskSim`.
+    DiskSimAscii,
     /// The text output of `blkparse`.
     Blkparse,
     /// The I/O log of fio, versions 2 and 3.
@@ -39,6 +42,7 @@ impl Choice for Format {
     const WHAT: &'static str = "trace format";
     const NAMES: &'static [(&'static str, Self)] = &[
         ("disksim", Self::DiskSim),
+        ("disksim-ascii", Self::DiskSimAscii),
         ("blkparse", Self::Blkparse),
         ("fio", Self::Iolog),
         ("spc", Self::Spc),
@@ -213,6 +217,7 @@ impl Parser {
         let device = &mut self.device;
         let parsed = match format {
             Format::DiskSim => disksim::read(text)?,
+            Format::DiskSimAscii => ascii::read(text, device)?,
             Format::Blkparse => self.blkparse.read(text, self.line, device)?,
             Format::Iolog => self.iolog.read(text, device)?,
             Format::Spc => spc::read(text, device)?,
@@ -233,7 +238,7 @@ impl Parser {
             ));
         }
         if self.selection.device.is_some() && format == Format::DiskSim {
-            return Err("a DiskSim trace names no devices: omit `--device`".into());
+            return Err("a validation trace of DiskSim names no devices: omit `--device`".into());
         }
         Ok(())
     }
@@ -291,11 +296,12 @@ fn guess(first: &str) -> Result<Format, String> {
         // SPC has no signature, so it is tried last.
         _ if msr::is(first) => Ok(Format::Msr),
         _ if systor::is(first) => Ok(Format::Systor),
+        _ if ascii::is(first) => Ok(Format::DiskSimAscii),
         _ if first.split(',').count() >= 5 => Ok(Format::Spc),
         _ => {
-            Err("unknown trace format; known: DiskSim (`R Hit 12 8 900 100`), blkparse text (`8,0 \
-                  1 1 0.0 99 Q R 12 + 8 [dd]`), a fio iolog (`fio version 3 iolog`), SPC \
-                  (`0,12,4096,R,0.5`), MSR Cambridge (`128166372003061629,hm,1,Read,4096,512,9`), \
+            Err("unknown trace format; known: DiskSim (`R Hit 12 8 900 100`, or \
+                  `0.5 0 12 8 1`), blkparse text (`8,0 1 1 0.0 99 Q R 12 + 8 [dd]`), a fio iolog \
+                  (`fio version 3 iolog`), SPC (`0,12,4096,R,0.5`), MSR Cambridge (`128166372003061629,hm,1,Read,4096,512,9`), \
                   SYSTOR '17 (`1455600000.03,0.0002,R,1,8192,4096`)"
                 .into())
         }

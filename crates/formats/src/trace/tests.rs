@@ -28,6 +28,29 @@ fn disksim_traces_hold_measured_and_think_times() {
 }
 
 #[test]
+fn ascii_traces_of_disksim_are_read_with_their_arrivals() {
+    let text = "0.000000 0 303567 7 0\n26.2140 0 303574 8 1\n30 0 16 2 0x1\n";
+    let expected = [
+        (Op::Write, 303_567, 7, Some(0)),
+        (Op::Read, 303_574, 8, Some(26_214_000)),
+        (Op::Read, 16, 2, Some(30_000_000)),
+    ];
+    assert_eq!(requests(text), expected);
+    let mut parser = Parser::new(None);
+    parser.line("0.5 0 12 8 1").unwrap();
+    assert_eq!(parser.format(), Some(Format::DiskSimAscii));
+    let other = parser.line("0.6 1 12 8 1").unwrap_err().to_string();
+    assert!(other.contains("--device 0"), "{other}");
+    let flags = parser.line("0.7 0 12 8 5").unwrap_err().to_string();
+    assert!(flags.contains("found `5`"), "{flags}");
+    parser.line("0.8 0 12 8").unwrap_err();
+    let chosen = Selection { device: Some("1".into()), ..Selection::default() };
+    let mut parser = Parser::with(chosen);
+    assert_eq!(parser.line("0.5 0 12 8 1").unwrap().count(), 0);
+    assert_eq!((parser.line("0.6 1 12 8 1").unwrap().count(), parser.left_out().others), (1, 1));
+}
+
+#[test]
 fn blkparse_text_gives_what_was_queued() {
     let text = "\
       8,0    3        1     1.000000000   697  G   W 223490 + 8 [kjournald]
