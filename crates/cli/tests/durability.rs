@@ -112,7 +112,7 @@ fn a_keeper_that_is_interrupted_says_what_it_has() {
     // A writer that was cut off in the middle of a line, and whose machine says nothing more.
     let mut silent = std::net::TcpStream::connect(&address).unwrap();
     let lines =
-        [sealed("drivelab-durability 2 7 4"), sealed("begun 1 1 10"), "kep".into()].concat();
+        [sealed("drivelab-durability 3 7 4 \"\""), sealed("begun 1 1 10"), "kep".into()].concat();
     silent.write_all(lines.as_bytes()).unwrap();
     let mut answer = [0; 3];
     std::io::Read::read_exact(&mut silent, &mut answer).unwrap();
@@ -124,7 +124,7 @@ fn a_keeper_that_is_interrupted_says_what_it_has() {
     let lines: Vec<&str> = ledger.lines().collect();
     assert_eq!(
         lines,
-        [sealed("drivelab-durability 2 7 4").trim_end(), sealed("begun 1 1 10").trim_end()]
+        [sealed("drivelab-durability 3 7 4 \"\"").trim_end(), sealed("begun 1 1 10").trim_end()]
     );
 }
 
@@ -183,7 +183,9 @@ fn a_larger_file_of_ours_keeps_its_length_and_a_smaller_one_grows() {
 fn files_of_run_are_taken_for_ours_and_the_reverse() {
     let folder = folder();
     let durability = |name: &str| {
-        let arguments = ["durability", name, "--size", "64k", "--runtime", "50ms", "--ledger", "l"];
+        let ledger = format!("{name}.ledger");
+        let fixed = ["durability", name, "--size", "64k", "--runtime", "50ms"];
+        let arguments = [&fixed[..], &["--ledger", &ledger]].concat();
         let said = drivelab(folder.path(), &arguments);
         assert_eq!(said.code, 0, "{said:?}");
     };
@@ -212,11 +214,8 @@ fn where_nothing_was_promised_nothing_is_known() {
         assert!(!said.out.contains("all acknowledged pages are intact"), "{said:?}");
     };
     let drive = "drive:generic-10k";
-    check(&[drive, "--size", "0", "--runtime", "100ms"]);
     check(&[drive, "--runtime", "0"]);
     check(&["pages", "--size", "64k", "--runtime", "0"]);
-    check(&["none", "--size", "0", "--runtime", "100ms"]);
-    assert!(!folder.path().join("none").exists());
     check(&["pages", "--verify"]);
     let json = drivelab(folder.path(), &["durability", drive, "--runtime", "0", "--json"]);
     assert_eq!((json.code, &json.json()["promises"]), (4, &serde_json::json!(0)));
@@ -250,6 +249,19 @@ fn a_ledger_takes_no_other_files_place() {
 }
 
 #[test]
+fn a_size_below_a_page_is_a_bad_request() {
+    let folder = folder();
+    for target in ["pages", "drive:seagate-st31000333as"] {
+        for size in ["0", "4095"] {
+            let said = drivelab(folder.path(), &["durability", target, "--size", size]);
+            said.failed(2, &["--size", "smaller than a page", "hint:"]);
+            assert_eq!(said.out, "", "{said:?}");
+        }
+    }
+    assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+}
+
+#[test]
 fn ledgers_that_claim_too_much_are_refused_by_name() {
     let folder = folder();
     let arguments = ["durability", "pages", "--size", "64k", "--runtime", "50ms", "--ledger", "l"];
@@ -260,13 +272,38 @@ fn ledgers_that_claim_too_much_are_refused_by_name() {
         drivelab(folder.path(), &verify).failed(2, words);
     };
     let pages = u64::MAX;
-    check(&sealed(&format!("drivelab-durability 2 7 {pages}")), &["claim", "pages", "line 1"]);
-    let head = sealed("drivelab-durability 2 7 4");
+    check(&sealed(&format!("drivelab-durability 3 7 {pages} \"\"")), &["claim", "pages", "line 1"]);
+    let head = sealed("drivelab-durability 3 7 4 \"\"");
     check(&[head.clone(), sealed("kept 4 1 1")].concat(), &["claim", "page 4", "line 2"]);
     let endless = "7".repeat(1 << 20);
-    check(&format!("drivelab-durability 2 7 4{endless}\n"), &["not a ledger"]);
+    check(&format!("drivelab-durability 3 7 4{endless}\n"), &["not a ledger"]);
     check(&format!("{head}kept 1 1 {endless}\n"), &["claim", "line 2"]);
     check(&[head, sealed("kept one 1 1"), sealed("begun 1 1 1")].concat(), &["claim", "line 2"]);
+}
+
+#[test]
+fn a_ledger_is_of_one_file_as_long_as_that_file_exists() {
+    let folder = folder();
+    let write = |pages: &str, ledger: &str| {
+        let fixed = ["durability", pages, "--size", "64k", "--runtime", "50ms"];
+        drivelab(folder.path(), &[&fixed[..], &["--ledger", ledger]].concat())
+    };
+    let verify =
+        |pages: &str| drivelab(folder.path(), &["durability", pages, "--verify", "--ledger", "l"]);
+    assert_eq!(write("pages", "l").code, 0);
+    assert_eq!(write("other", "m").code, 0);
+    verify("other").failed(2, &["l is the ledger of", "pages", "not of other", "--ledger"]);
+    let kept = std::fs::read(folder.path().join("l")).unwrap();
+    write("other", "l").failed(2, &["ledger of", "pages", "--ledger"]);
+    write("new", "l").failed(2, &["ledger of", "pages", "--ledger"]);
+    assert!(!folder.path().join("new").exists(), "refused before the target is touched");
+    assert_eq!(std::fs::read(folder.path().join("l")).unwrap(), kept);
+    // Under another name it is the same file, and what is gone is needed no more.
+    std::fs::hard_link(folder.path().join("pages"), folder.path().join("link")).unwrap();
+    assert_eq!(verify("link").code, 0);
+    std::fs::remove_file(folder.path().join("pages")).unwrap();
+    assert_eq!(verify("link").code, 0, "as after a restart with other names");
+    assert_eq!(write("other", "l").code, 0);
 }
 
 fn interrupt(child: &Child) {

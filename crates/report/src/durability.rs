@@ -99,11 +99,14 @@ fn rate(pace: &PromiseRate) -> String {
 
 fn of_pages(pages: &Judgement) -> String {
     let Judgement { promised, survived, lost, torn, misdirected, unknown, oldest_loss_ns } = *pages;
+    // A page that was in flight may have no acknowledged write, and neither may one with data of
+    // another: the sum is of all.
+    let all = survived + lost + torn + misdirected + unknown;
+    debug_assert!(promised <= all, "{pages:?}");
     let mut text = format!(
-        "of {}: {survived} survived, {lost} lost, {torn} torn, {misdirected} misdirected; {unknown} \
-         {} in flight\n",
-        counted(promised, "acknowledged page"),
-        if unknown == 1 { "was" } else { "were" },
+        "of {}: {survived} survived, {lost} lost, {torn} torn, {misdirected} misdirected, {unknown} \
+         in flight\n",
+        counted(all, "written page"),
     );
     if let Some(ns) = oldest_loss_ns {
         let age = Span::from_us(ns / 1000);
@@ -160,8 +163,8 @@ mod tests {
         };
         let text = of_model(&pace, "the power was cut", &pages);
         assert!(text.contains("364 writes acknowledged, 73 per second"), "{text}");
-        assert!(text.contains("of 351 acknowledged pages: 350 survived"), "{text}");
-        assert!(text.contains("1 was in flight"), "{text}");
+        assert!(text.contains("of 352 written pages: 350 survived"), "{text}");
+        assert!(text.contains("0 misdirected, 1 in flight"), "{text}");
         assert!(text.contains("acknowledged 1.234567s before"), "{text}");
     }
 

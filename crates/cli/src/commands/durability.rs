@@ -116,13 +116,14 @@ pub(crate) fn run(arguments: &DurabilityArgs, ui: Ui) -> Outcome {
     let config = Config::from(arguments);
     match (target, arguments.verify) {
         (Target::Path(path), true) => verify(path, ledger.clone(), arguments.rpm, ui),
-        (Target::Drive(_), true) => Err(Refusal::request(
-            "a modelled drive is written, cut and verified in one run: omit --verify",
-        )),
+        (Target::Drive(_), true) => {
+            let what = "a modelled drive is written, cut and verified in one run";
+            Err(Refusal::request(what).hint("omit `--verify`"))
+        }
         (_, false) if config.size.get() == 0 => {
             let page = Bytes::new(PAGE_BYTES as u64);
-            let text = format!("--size is smaller than a page of {page}\n");
-            show(Findings { rpm: config.rpm, ..Findings::default() }, &text, ui)
+            Err(Refusal::request(format!("`--size` is smaller than a page of {page}"))
+                .hint(format!("give at least `--size {page}`")))
         }
         (Target::Drive(spec), false) => cut(*spec, config, ui),
         (Target::Path(path), false) => write(&path, &config, ui),

@@ -211,7 +211,7 @@ pub fn path_hint(kind: ErrorKind, operation: &str, path: &Path) -> Option<String
         }
         ErrorKind::PermissionDenied => "try as another user, or with sudo".into(),
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            "free some space, or choose another place".into()
+            "free some space, or choose another file system".into()
         }
         _ => return None,
     })

@@ -49,10 +49,18 @@ pub fn verify(
     rpm: Option<u64>,
 ) -> Result<Option<Findings>, Refusal> {
     let check = move || -> Result<Findings, Refusal> {
+        let kept_in = ledger.display();
         let ledger = Ledger::read(&ledger).at_path("read", &ledger).map_err(|failure| {
             failure.hint("name the ledger that the writing run kept: --ledger FILE")
         })?;
         let mut target = RealFile::new(std::fs::File::open(&path).at_path("read", &path)?);
+        if ledger.is_of_other(&path) {
+            let (own, other) = (&ledger.target, path.display());
+            let what = format!("{kept_in} is the ledger of {own}, and not of {other}");
+            return Err(Refusal::request(what)
+                .hint(format!("verify that file: drivelab durability {own} --verify"))
+                .hint("name the ledger of this one: --ledger FILE"));
+        }
         let pages = durability::verify(&mut target, &ledger, &interrupt::silent());
         let (pace, pages) = (ledger.pace(), Some(pages.map_err(unread)?));
         Ok(Findings { pace, went_away: None, pages, rpm })
@@ -72,7 +80,7 @@ impl Listening {
     /// Waits for the machine under test at `address`; its ledger goes to the file `ledger`.
     pub fn at(address: &str, ledger: &Path) -> Result<Self, Refusal> {
         crate::paths::refuse_device(ledger)?;
-        durability::check_ledger(ledger)?;
+        durability::check_ledger(ledger, None)?;
         let listener = durability::listen(address)?;
         let address = listener.local_addr().map_or_else(|_| address.into(), |at| at.to_string());
         Ok(Self { listener, address })

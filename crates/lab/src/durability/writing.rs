@@ -37,7 +37,7 @@ pub struct Written {
 pub fn write(path: &Path, config: &Config) -> Result<Written, Refusal> {
     if let LedgerSink::File(ledger) = &config.keeper {
         crate::paths::refuse_device(ledger)?;
-        durability::check_ledger(ledger)?;
+        durability::check_ledger(ledger, Some(path))?;
     }
     refuse_target(path, &config.keeper)?;
     let progress = Progress::default();
@@ -83,7 +83,7 @@ fn reasons(ended: Ended) -> (Option<Refusal>, Option<Refusal>) {
             (None, Some(Refusal::machine("cannot write the ledger").because(error)))
         }
     };
-    let hint = "free some space, or choose another place";
+    let hint = "free some space, or choose another file system";
     (early, refused.map(|refusal| refusal.hint(hint)))
 }
 
@@ -113,10 +113,12 @@ fn write_pages(
     refuse_target(path, &config.keeper)?;
     let pages = size.get() / PAGE_BYTES as u64;
     if pages == 0 {
-        return Err(Refusal::request(format!("{} is too small for a single page", path.display())));
+        let what = format!("{} is too small for a single page", path.display());
+        return Err(Refusal::request(what).hint(format!("it needs {PAGE_BYTES} bytes or more")));
     }
     let run = durability::new_run(config.seed);
-    let mut notes = progress.count(config.keeper.begin(&Ledger::new(run, pages))?);
+    let ledger = Ledger::new(run, pages).with_target(path);
+    let mut notes = progress.count(config.keeper.begin(&ledger)?);
     let until = Time::ZERO + config.runtime;
     let writing = Writing { run, pages, until, control: &interrupt::silent() };
     Ok(durability::write(&mut RealFile::new(file), &mut notes, writing))

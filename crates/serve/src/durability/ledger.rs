@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use drivelab_core::verification::{BlockAccount, PromiseRate, sealed, unsealed};
@@ -11,9 +12,9 @@ use drivelab_files::Target;
 
 use super::PAGE_BYTES;
 
-/// The longest accepted line: the head of a ledger and its notes are a few numbers, but a file or a
-/// client could contain anything.
-pub(super) const LINE_MAX: u64 = 1024;
+/// The longest accepted line: a path of 4096 bytes (`PATH_MAX`), of which each may take six in
+/// JSON, and a few numbers; but a file or a client could contain anything.
+pub(super) const LINE_MAX: u64 = 32 << 10;
 /// The page after the end of the longest file (`off_t`).
 const PAGES_MAX: u64 = i64::MAX as u64 / PAGE_BYTES as u64;
 /// Maximum number of pages kept in memory during verification: 256 GiB of them, in one GiB.
@@ -83,6 +84,8 @@ pub struct Ledger {
     pub run: u64,
     /// Number of its pages.
     pub pages: u64,
+    /// The file or device of the pages, from the root on; empty for a modelled drive.
+    pub target: String,
     pub(super) promises: BTreeMap<u64, Promise>,
     kept: u64,
     /// The first and the last recorded time.
@@ -93,7 +96,27 @@ pub struct Ledger {
 impl Ledger {
     /// An empty ledger.
     pub fn new(run: u64, pages: u64) -> Self {
-        Self { run, pages, promises: BTreeMap::new(), kept: 0, first: None, last: Time::ZERO }
+        let (target, promises) = (String::new(), BTreeMap::new());
+        Self { run, pages, target, promises, kept: 0, first: None, last: Time::ZERO }
+    }
+
+    /// The same of the pages in `target`.
+    #[must_use]
+    pub fn with_target(self, target: &Path) -> Self {
+        let target = std::path::absolute(target).unwrap_or_else(|_| target.to_owned());
+        Self { target: target.to_string_lossy().into_owned(), ..self }
+    }
+
+    /// True if it is of a regular file that still exists, and `target` is another one.
+    ///
+    /// A device may have another name after a restart, and a file may be mounted elsewhere: then
+    /// nothing of the old name is there, and it is not known.
+    pub fn is_of_other(&self, target: &Path) -> bool {
+        let Ok(own) = Path::new(&self.target).metadata() else { return false };
+        let is_same = target
+            .metadata()
+            .is_ok_and(|other| (own.dev(), own.ino()) == (other.dev(), other.ino()));
+        own.is_file() && !is_same
     }
 
     /// Reads a ledger; a last line that was cut off by the end of the writer does not count.
@@ -133,14 +156,18 @@ impl Ledger {
 
     /// The first line of its file.
     pub fn head(&self) -> String {
-        sealed(&format!("drivelab-durability 2 {} {}", self.run, self.pages))
+        // As JSON, in which a line break of a name is two characters.
+        let target = serde_json::Value::from(self.target.as_str());
+        sealed(&format!("drivelab-durability 3 {} {} {target}", self.run, self.pages))
     }
 
     /// Reads the first line.
     pub(crate) fn from_head(line: &str) -> Option<Self> {
-        let numbers = unsealed(line.trim_end())?.strip_prefix("drivelab-durability 2 ")?;
-        let (run, pages) = numbers.split_once(' ')?;
-        Some(Self::new(run.parse().ok()?, pages.parse().ok()?))
+        let words = unsealed(line.trim_end())?.strip_prefix("drivelab-durability 3 ")?;
+        let mut words = words.splitn(3, ' ');
+        let (run, pages) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        let target = serde_json::from_str(words.next()?).ok()?;
+        Some(Self { target, ..Self::new(run, pages) })
     }
 
     /// Reads a note; `None` if it is damaged.
@@ -182,7 +209,7 @@ pub struct LedgerFile {
 
 impl Ledger {
     /// Creates its file, which is on the disk when this returns. It may replace only an earlier
-    /// ledger.
+    /// ledger of the same target, or of one that is gone.
     pub fn keep_in(&self, path: &Path) -> io::Result<LedgerFile> {
         let target = Target::find(path)?;
         let mut file = target.open_or_create()?;
@@ -192,7 +219,7 @@ impl Ledger {
                 let what = "another drivelab is writing to this ledger";
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
             }
-            may_be_replaced(&file)?;
+            may_be_replaced(&file, Some(Path::new(&self.target)))?;
             file.set_len(0)?;
             file.seek(SeekFrom::Start(0))?;
         }
@@ -205,14 +232,22 @@ impl Ledger {
     }
 }
 
-/// Refuses to begin a ledger in a file that contains anything but an earlier one.
-pub(super) fn may_be_replaced(file: &File) -> io::Result<()> {
+/// Refuses to begin a ledger in a file that contains anything but an earlier one, or one that a
+/// file other than `target` still needs.
+pub(super) fn may_be_replaced(file: &File, target: Option<&Path>) -> io::Result<()> {
+    if file.metadata()?.len() == 0 {
+        return Ok(());
+    }
     let mut lines = Lines { text: BufReader::new(file), number: 0 };
-    let is_ledger = match lines.next() {
-        Some(head) => head.is_ok_and(|head| Ledger::from_head(&head).is_some()),
-        None => file.metadata()?.len() == 0,
+    let head = lines.next().and_then(Result::ok);
+    let Some(earlier) = head.and_then(|head| Ledger::from_head(&head)) else {
+        return Err(invalid(format!("{NO_LEDGER}, and would be overwritten")));
     };
-    if is_ledger { Ok(()) } else { Err(invalid(format!("{NO_LEDGER}, and would be overwritten"))) }
+    if target.is_some_and(|target| earlier.is_of_other(target)) {
+        let what = format!("this is the ledger of {}, which still exists", earlier.target);
+        return Err(invalid(what));
+    }
+    Ok(())
 }
 
 const NO_LEDGER: &str = "this is not a ledger of `durability`, or its first line is damaged";
@@ -279,7 +314,7 @@ mod tests {
         #[test]
         fn notes_read_back(page: u64, sequence: u64, promised: bool, ns: u64) {
             let note = Note { page, sequence, promised, at: Time::from_ns(ns) };
-            let ledger = Ledger::new(1, 1);
+            let ledger = Ledger::new(1, 1).with_target(Path::new("/a\nname \"of\" two"));
             assert_eq!(Ledger::note_of(note.to_line().trim_end()), Some(note));
             assert_eq!(Ledger::from_head(&ledger.head()), Some(ledger));
         }
@@ -307,7 +342,7 @@ mod tests {
 
     #[test]
     fn lines_without_a_checksum_are_not_read() {
-        assert_eq!(Ledger::from_head("drivelab-durability 2 7 4\n"), None);
+        assert_eq!(Ledger::from_head("drivelab-durability 3 7 4 \"\"\n"), None);
         assert_eq!(Ledger::note_of("begun 1 1 10"), None);
     }
 }

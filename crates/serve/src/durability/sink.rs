@@ -38,14 +38,15 @@ impl LedgerSink {
     }
 }
 
-/// Refuses a file that contains anything but an earlier ledger, before the target is touched.
-pub fn check_ledger(path: &Path) -> Result<(), Refusal> {
+/// Refuses a file that contains anything but an earlier ledger, and one of a file other than
+/// `target`, before the target is touched.
+pub fn check_ledger(path: &Path, target: Option<&Path>) -> Result<(), Refusal> {
     let file = match drivelab_files::read_regular(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         read => read.map_err(|error| Refusal::at_path("read", path, error))?,
     };
     let Some(file) = file else { return Ok(()) };
-    may_be_replaced(&file).map_err(|error| {
+    may_be_replaced(&file, target).map_err(|error| {
         Refusal::at_path("create a ledger in", path, error).hint("name another file with --ledger")
     })
 }
