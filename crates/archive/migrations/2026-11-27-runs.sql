@@ -63,6 +63,8 @@ CREATE TABLE digests (
     -- The values of its figures, eight bytes each, the lowest first; `common` has their names.
     figures BYTEA NOT NULL
 );
+-- For the deletion of a shared text, which looks for the digests that refer to it.
+CREATE INDEX digests_by_common ON digests (common);
 
 CREATE TABLE figures (
     run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,

@@ -144,6 +144,16 @@ impl ArchiveError {
         }
     }
 
+    /// True if the database itself is damaged, and not only what it keeps.
+    pub fn is_malformed(&self) -> bool {
+        let (Self::Sql(DatabaseError::Sqlite(source))
+        | Self::Open { source: DatabaseError::Sqlite(source), .. }) = self
+        else {
+            return false;
+        };
+        source.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseCorrupt)
+    }
+
     /// The same, where it was met when the archive at `path` was opened.
     pub(crate) fn at(self, path: &Path) -> Self {
         // A store does not know the name that the user gave it.

@@ -67,6 +67,35 @@ fn a_run_that_cannot_be_kept_is_printed_all_the_same() {
 }
 
 #[test]
+fn a_malformed_database_is_damage_and_that_is_an_answer() {
+    let folder = folder();
+    for seed in ["1", "2", "3", "4", "5", "6"] {
+        let own = ["--seed", seed, "--archive", "own.db"];
+        assert_eq!(drivelab(folder.path(), &[&RUN[..], &own].concat()).code, 0);
+    }
+    let path = folder.path().join("own.db");
+    let mut bytes = fs::read(&path).unwrap();
+    // The first bytes of each page but the first five say what is on it.
+    bytes.chunks_mut(4096).skip(5).for_each(|page| page[..200].fill(0x5a));
+    fs::write(&path, bytes).unwrap();
+    let checked = drivelab(folder.path(), &["archive", "check", "--archive", "own.db"]);
+    assert_eq!(checked.code, 1, "{checked:?}");
+    assert!(
+        checked.out.contains("0 runs intact") && checked.out.contains("damaged: "),
+        "{checked:?}"
+    );
+}
+
+#[test]
+fn no_archive_is_made_among_devices() {
+    let folder = folder();
+    let name = "/dev/drivelab-test.db";
+    let run = [&RUN[..], &["--archive", name]].concat();
+    drivelab(folder.path(), &run).failed(3, &[name, "among the devices", "--archive FILE"]);
+    assert!(!Path::new(name).exists());
+}
+
+#[test]
 fn an_archive_that_is_asked_for_by_name_is_opened_before_the_run() {
     let folder = folder();
     file(folder.path(), "own.db", &"no archive at all, under any name ".repeat(50));
@@ -176,7 +205,9 @@ fn kept_runs_are_named_and_deleted_by_the_beginning_of_their_ids() {
     assert_eq!(listed["runs"][0]["label"], "after");
     drivelab(folder.path(), &["delete", id]).failed(2, &["--yes"]);
     drivelab(folder.path(), &["delete", "ZZZZ", "--yes"]).failed(2, &["no run", "history"]);
-    assert_eq!(drivelab(folder.path(), &["delete", id, "--yes"]).code, 0);
+    let deleted = drivelab(folder.path(), &["delete", id, "--yes"]);
+    assert_eq!(deleted.code, 0, "{deleted:?}");
+    assert_eq!(deleted.out, format!("deleted {id}  drive:generic-5400  after\n"));
     assert_eq!(drivelab(folder.path(), &["history"]).out, "no runs\n");
 }
 

@@ -236,6 +236,15 @@ impl Folder {
         name.starts_with("/dev") && !name.starts_with("/dev/shm")
     }
 
+    /// Refuses a new file among devices, where a wrong name of one would make it.
+    pub fn refuse_new_file(&self) -> io::Result<()> {
+        if self.is_of_devices() {
+            let what = "it would be a file among the devices";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        Ok(())
+    }
+
     /// Returns the identity of the file of that name in it; of a link itself, not of its target.
     pub fn identity_of(&self, name: impl AsRef<OsStr>) -> io::Result<Identity> {
         Ok(Identity::from_stat(&self.stat(component(name.as_ref())?)?))

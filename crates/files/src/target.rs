@@ -107,9 +107,6 @@ impl Target {
         match kind {
             Found::Stream => return Ok(NewFile::as_it_is(self.file(OFlags::WRONLY)?)),
             Found::Pipe => return self.pipe().map(NewFile::as_it_is),
-            Found::Nothing if self.location().is_some_and(|(folder, _)| folder.is_of_devices()) => {
-                return Err(io::Error::other("it would be a file among the devices"));
-            }
             Found::Nothing | Found::File => {}
         }
         if let At::Name(folder, name) = &self.0 {
@@ -133,14 +130,20 @@ impl Target {
         file.finish()
     }
 
-    /// Refuses what is never written to: folders, block devices, and pipes of others.
+    /// Refuses what is never written to: folders, block devices, pipes of others, and a new file
+    /// among devices.
     fn found(&self) -> io::Result<Found> {
         let about = match &self.0 {
             At::Name(folder, name) => folder.stat(name),
             At::Open(folder, name) => statat(folder, name, AtFlags::empty()),
         };
         let about = match about {
-            Err(Errno::NOENT) => return Ok(Found::Nothing),
+            Err(Errno::NOENT) => {
+                if let Some((folder, _)) = self.location() {
+                    folder.refuse_new_file()?;
+                }
+                return Ok(Found::Nothing);
+            }
             about => about?,
         };
         match FileType::from_raw_mode(about.st_mode) {
@@ -304,6 +307,17 @@ mod tests {
         assert!(read_regular(&at("pipe")).unwrap().is_none(), "its other end is not waited for");
         assert!(read_regular(dir.path()).unwrap().is_none());
         read_regular(&at("none")).unwrap_err();
+    }
+
+    #[test]
+    fn a_new_file_among_devices_is_refused_before_it_is_made() {
+        let target = Target::find(Path::new("/dev/drivelab-test")).unwrap();
+        for refused in [target.existing(), target.open_or_create()] {
+            let error = refused.unwrap_err().to_string();
+            assert!(error.contains("among the devices"), "{error}");
+        }
+        let null = Target::find(Path::new("/dev/null")).unwrap();
+        assert!(null.existing().unwrap().is_none(), "a device that is there is written to");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The check that records read back, and that rows say the same as their records.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use drivelab_core::config::Choice as _;
 use drivelab_core::record::{Figure, Origin};
@@ -62,11 +62,14 @@ impl Archive {
         read_whole: ReadWhole<'_>,
     ) -> Result<Checked, ArchiveError> {
         self.read(|store| {
-            store.begin_reading()?;
-            let found = self.check_in(store, read_back, read_whole);
+            let found = store.begin_reading();
+            let found = found.and_then(|()| self.check_in(store, read_back, read_whole));
             // Nothing was written; and what went wrong first is what matters.
             let _ = store.script("ROLLBACK");
-            found
+            match found {
+                Err(error) if error.is_malformed() => Ok(malformed(store, &error)),
+                found => found,
+            }
         })
     }
 
@@ -84,20 +87,40 @@ impl Archive {
             self.go_on()
         })?;
         damage.extend(flaws.iter().map(Flaw::sentence));
-        for id in studies(store)? {
-            // Its own damage is known, and that of a part.
-            if flaws.iter().any(|flaw| flaw.whole == id) {
-                continue;
-            }
-            let whole = match whole_with_parts(store, &id, &|| self.go_on()) {
-                Err(ArchiveError::Stopped) => return Err(ArchiveError::Stopped),
-                whole => whole.map_err(|error| error.to_string()),
-            };
-            let read = whole.and_then(|whole| read_whole(&whole));
-            damage.extend(read.err().map(|why| format!("run {id}: {why}")));
-        }
+        let odd = odd_wholes(store, &flaws, read_whole, &|| self.go_on())?;
+        damage.extend(odd.iter().map(Flaw::sentence));
         Ok(Checked { whole, damage })
     }
+}
+
+/// The damage of a file in which not even the rows are found.
+fn malformed(store: &mut dyn Store, error: &ArchiveError) -> Checked {
+    let damage = store.damage().unwrap_or_default();
+    let why = std::error::Error::source(error).map_or_else(String::new, ToString::to_string);
+    Checked { whole: 0, damage: if damage.is_empty() { vec![why] } else { damage } }
+}
+
+/// The wholes that do not read back with their parts, where all of these do without the whole.
+pub(super) fn odd_wholes(
+    store: &mut dyn Store,
+    flaws: &[Flaw],
+    read_whole: ReadWhole<'_>,
+    go_on: &dyn Fn() -> Result<(), ArchiveError>,
+) -> Result<Vec<Flaw>, ArchiveError> {
+    let known: BTreeSet<&str> = flaws.iter().map(|flaw| flaw.whole.as_str()).collect();
+    let mut odd = Vec::new();
+    for id in studies(store)? {
+        if known.contains(id.as_str()) {
+            continue;
+        }
+        let whole = match whole_with_parts(store, &id, go_on) {
+            Err(ArchiveError::Stopped) => return Err(ArchiveError::Stopped),
+            whole => whole.map_err(|error| error.to_string()),
+        };
+        let read = whole.and_then(|whole| read_whole(&whole));
+        odd.extend(read.err().map(|why| Flaw { run: id.clone(), whole: id, why }));
+    }
+    Ok(odd)
 }
 
 /// The wholes that are analysed again from their parts.

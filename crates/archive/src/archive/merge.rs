@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::audit::{Digests, Flaw, audit};
+use super::audit::{Digests, Flaw, audit, odd_wholes};
 use super::row::parameters;
 use super::{AT_ONCE, Archive, Merged, runs};
-use crate::entry::ReadBack;
+use crate::entry::{ReadBack, ReadWhole};
 use crate::error::ArchiveError;
 use crate::schema::{self, TABLES};
 use crate::store::{self, Present, Row, Sqlite, Stop, Store, Value};
@@ -26,7 +26,12 @@ impl Archive {
     ///
     /// # Errors
     /// The other is no archive, or this one cannot be written: then nothing is taken over.
-    pub fn merge(&mut self, other: &Path, read_back: ReadBack<'_>) -> Result<Merged, ArchiveError> {
+    pub fn merge(
+        &mut self,
+        other: &Path,
+        read_back: ReadBack<'_>,
+        read_whole: ReadWhole<'_>,
+    ) -> Result<Merged, ArchiveError> {
         let copy = self.up_to_date_copy(other);
         let mut copy = copy.map_err(|error| error.at(&store::shown(other)))?;
         let all = runs(&mut *copy)?;
@@ -34,10 +39,11 @@ impl Archive {
         let stop = self.stop.as_ref();
         // Each run is read three times: when it is copied, checked and taken over.
         copy.begin(&[])?;
-        let (_, flaws) = audit(&mut *copy, read_back, Digests::Make, &|done: u64| {
+        let (_, mut flaws) = audit(&mut *copy, read_back, Digests::Make, &|done: u64| {
             watch.at(all + done, 3 * all);
             go_on(stop)
         })?;
+        flaws.extend(odd_wholes(&mut *copy, &flaws, read_whole, &|| go_on(stop))?);
         leave_out(&mut *copy, &flaws)?;
         copy.script("COMMIT")?;
         let there = runs(&mut *copy)?;
@@ -165,7 +171,10 @@ impl Choice {
 
 /// The damage of a part that its whole does not have in this archive.
 fn odd_part((run, whole): (String, String)) -> Flaw {
-    let why = format!("it is a part of {whole}, which is present without it");
+    let why = format!(
+        "it is a part of {whole}, which is present without it; to take all of that over: drivelab \
+         delete {whole}, and merge again"
+    );
     Flaw { run, whole, why }
 }
 

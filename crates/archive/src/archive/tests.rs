@@ -316,8 +316,8 @@ fn two_archives_become_one_and_doing_it_again_changes_nothing() {
     let path = folder.path().join(name);
     let tagged = Entry { tags: vec!["weekly".into()], ..entry(1) };
     Archive::open(&path, wait).unwrap().keep(&[tagged, entry(2), entry(3), part(4, 3)]).unwrap();
-    assert_eq!(archive.merge(&path, &read_back).unwrap(), merged(2, 2));
-    assert_eq!(archive.merge(&path, &read_back).unwrap(), merged(0, 4));
+    assert_eq!(archive.merge(&path, &read_back, &fine).unwrap(), merged(2, 2));
+    assert_eq!(archive.merge(&path, &read_back, &fine).unwrap(), merged(0, 4));
     assert_eq!(archive.whole(entry(3).id).unwrap().parts.len(), 1);
     let first = &archive.list(&only("label-1")).unwrap().runs[0];
     assert_eq!(first.tags, ["nightly", "weekly"], "what the other says of it is not lost");
@@ -336,7 +336,7 @@ fn an_archive_from_before_the_first_release_is_refused_and_left_alone() {
     drop(old);
     let bytes = std::fs::read(&path).unwrap();
     let (_folder, mut archive) = archive();
-    let merged = archive.merge(&path, &read_back).unwrap_err();
+    let merged = archive.merge(&path, &read_back, &fine).unwrap_err();
     assert!(matches!(merged, ArchiveError::Unreleased { .. }), "{merged}");
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
     let opened = Archive::open(&path, wait).unwrap_err();
@@ -351,9 +351,9 @@ fn an_archive_that_another_process_writes_is_merged_as_it_is() {
     let mut other = Archive::open(&path, wait).unwrap();
     other.keep(&[entry(1)]).unwrap();
     assert!(folder.path().join("other.db-wal").metadata().unwrap().len() > 0);
-    assert_eq!(archive.merge(&path, &read_back).unwrap().added, 1);
+    assert_eq!(archive.merge(&path, &read_back, &fine).unwrap().added, 1);
     other.keep(&[entry(2)]).unwrap();
-    assert_eq!(archive.merge(&path, &read_back).unwrap(), merged(1, 1));
+    assert_eq!(archive.merge(&path, &read_back, &fine).unwrap(), merged(1, 1));
     assert_eq!(other.check(&read_back, &fine).unwrap().whole, 2);
 }
 
@@ -388,14 +388,14 @@ fn what_a_later_version_wrote_and_what_is_no_archive_is_left_alone() {
         .unwrap();
     assert!(matches!(Archive::open(&path, wait), Err(ArchiveError::NoArchive { .. })));
     let (_folder, mut archive) = self::archive();
-    assert!(matches!(archive.merge(&path, &read_back), Err(ArchiveError::NoArchive { .. })));
+    assert!(matches!(archive.merge(&path, &read_back, &fine), Err(ArchiveError::NoArchive { .. })));
     assert!(std::fs::read_to_string(&path).unwrap().starts_with("not a database"));
     // A database without tables, and one of somebody else's.
     std::fs::write(&path, "").unwrap();
-    assert!(matches!(archive.merge(&path, &read_back), Err(ArchiveError::NoArchive { .. })));
+    assert!(matches!(archive.merge(&path, &read_back, &fine), Err(ArchiveError::NoArchive { .. })));
     assert!(std::fs::read(&path).unwrap().is_empty());
     rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE other (a)").unwrap();
-    assert!(matches!(archive.merge(&path, &read_back), Err(ArchiveError::NoArchive { .. })));
+    assert!(matches!(archive.merge(&path, &read_back, &fine), Err(ArchiveError::NoArchive { .. })));
 }
 
 #[test]
@@ -483,7 +483,7 @@ fn a_wait_for_another_process_that_the_user_ends_is_interrupted() {
         |it, _| it.keep_new(&[entry(2)]).map(drop),
         |it, _| it.label(&[entry(1).id], None),
         |it, _| it.delete(&[entry(1).id]),
-        |it, source| it.merge(source, &read_back).map(drop),
+        |it, source| it.merge(source, &read_back, &fine).map(drop),
     ];
     for work in works {
         other.interrupted_when(|| false);

@@ -151,6 +151,9 @@ impl Named {
     /// make one wherever the name leads by then.
     fn make_if_missing(&self) -> Result<(), ArchiveError> {
         let unusable = |error| unusable(&self.path, &error);
+        if fs::symlink_metadata(&self.path).is_err() {
+            self.folder.refuse_new_file().map_err(unusable)?;
+        }
         match self.folder.create_new(&self.name) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
             Ok(file) => {
@@ -195,8 +198,6 @@ fn distrust(database: &Connection) -> rusqlite::Result<()> {
     database.pragma_update(None, "trusted_schema", false)
 }
 
-/// Sets what holds for every connection: a commit is on the disk, readers do not wait for a writer,
-/// and the rows of a run go with it.
 /// True if the database holds tables, and not the one that every archive has. Where another
 /// connection holds it, it is not known.
 fn is_of_another_program(database: &mut Connection) -> rusqlite::Result<bool> {
@@ -205,6 +206,8 @@ fn is_of_another_program(database: &mut Connection) -> rusqlite::Result<bool> {
     database.query_row(tables, [], |row| row.get(0))
 }
 
+/// Sets what holds for every connection: a commit is on the disk, readers do not wait for a writer,
+/// and the rows of a run go with it.
 fn prepare(database: &mut Connection, patience: Patience) -> rusqlite::Result<()> {
     use_log(database, patience)?;
     database.busy_handler(Some(patience))?;

@@ -79,6 +79,14 @@ fn the_parts_of_a_whole_may_be_any_number() {
 }
 
 #[test]
+fn a_shared_text_is_deleted_without_reading_all_digests() {
+    let (_folder, archive) = archive();
+    let plan = sql(&archive, "EXPLAIN QUERY PLAN SELECT run FROM digests WHERE common = 'one'");
+    let step: String = plan[0].get(3).unwrap();
+    assert!(step.contains("SEARCH") && step.contains("(common=?)"), "{step}");
+}
+
+#[test]
 fn a_shared_text_goes_with_the_last_run_that_has_it() {
     with_each_kind(|location| {
         let mut archive = open(location);

@@ -32,12 +32,12 @@ fn a_link_to_an_archive_is_merged_with_the_log_beside_the_file() {
     sql(&other, "PRAGMA wal_checkpoint(TRUNCATE)");
     other.keep(&[entry(2)]).unwrap();
     assert!(real.join("runs.db-wal").metadata().unwrap().len() > 0, "the second is in the log");
-    assert_eq!(archive.merge(&path, &read_back).unwrap().added, 2);
+    assert_eq!(archive.merge(&path, &read_back, &fine).unwrap().added, 2);
     // Through another link to the folder, too.
     let (_folder, mut archive) = self::archive();
     std::os::unix::fs::symlink(&real, folder.path().join("linked")).unwrap();
     let path = folder.path().join("linked/runs.db");
-    assert_eq!(archive.merge(&path, &read_back).unwrap().added, 2);
+    assert_eq!(archive.merge(&path, &read_back, &fine).unwrap().added, 2);
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn what_is_not_a_regular_file_is_not_opened() {
     for path in [pipe.as_path(), Path::new("/dev/zero"), folder.path()] {
         let error = Archive::open(path, wait).unwrap_err();
         assert!(matches!(error, ArchiveError::NoArchive { .. }), "{error}");
-        let error = archive.merge(path, &read_back).unwrap_err();
+        let error = archive.merge(path, &read_back, &fine).unwrap_err();
         assert!(matches!(error, ArchiveError::NoArchive { .. }), "{error}");
     }
 }
@@ -67,7 +67,7 @@ fn a_merge_takes_over_only_what_reads_back() {
     sql(&other, &cut(1));
     sql(&other, &cut(4));
     drop(other);
-    let merged = archive.merge(&path, &read_back).unwrap();
+    let merged = archive.merge(&path, &read_back, &fine).unwrap();
     assert_eq!((merged.added, merged.present), (1, 0), "{merged:?}");
     assert_eq!(merged.damage.len(), 2, "{merged:?}");
     for number in [1, 4] {
@@ -225,14 +225,36 @@ fn a_merge_changes_nothing_of_a_run_that_is_present() {
     };
     other.keep(&[longer, of_run(2), part_of(3, 2), part_of(4, 2), of_run(5)]).unwrap();
     assert_eq!((count(&archive, "digests", one), count(&archive, "figures", one)), (0, 1));
-    let merged = archive.merge(&path, &columns_of).unwrap();
+    let merged = archive.merge(&path, &columns_of, &fine).unwrap();
     assert_eq!((merged.added, merged.present), (1, 3), "{merged:?}");
     let why = format!("it is a part of {}, which is present without it", entry(2).id);
-    assert_eq!(merged.damage, [format!("run {}: {why}", entry(4).id)]);
+    let refused = format!("run {}: {why}", entry(4).id);
+    assert!(merged.damage.len() == 1 && merged.damage[0].starts_with(&refused), "{merged:?}");
+    assert!(merged.damage[0].contains(&format!("drivelab delete {}", entry(2).id)), "{merged:?}");
     assert_eq!((count(&archive, "digests", one), count(&archive, "figures", one)), (0, 1));
     assert_eq!(archive.whole(entry(2).id).unwrap().parts.len(), 1);
     assert_eq!(count(&archive, "records", entry(4).id), 0);
     assert_eq!(count(&archive, "digests", entry(5).id), 1);
+}
+
+#[test]
+fn a_whole_that_does_not_read_back_with_its_parts_is_not_merged_and_can_be_later() {
+    let (folder, mut archive) = archive();
+    let study = || [Entry { origin: Origin::Study, ..entry(1) }, part(2, 1), part(3, 1)];
+    let path = |name: &str| folder.path().join(name);
+    let mut damaged = open(&path("damaged.db"));
+    damaged.keep(&study()).unwrap();
+    let lost = entry(3).id;
+    sql(&damaged, &format!("DELETE FROM runs WHERE id = '{lost}'"));
+    let whole = |whole: &Whole| match whole.parts.len() {
+        2 => Ok(()),
+        parts => Err(format!("{parts} of 2 parts")),
+    };
+    let found = archive.merge(&path("damaged.db"), &read_back, &whole).unwrap();
+    let id = entry(1).id;
+    assert_eq!((found.added, found.damage), (0, vec![format!("run {id}: 1 of 2 parts")]));
+    open(&path("sound.db")).keep(&study()).unwrap();
+    assert_eq!(archive.merge(&path("sound.db"), &read_back, &whole).unwrap(), merged(3, 0));
 }
 
 #[test]
@@ -244,7 +266,7 @@ fn a_merge_makes_digests_out_of_records() {
     sql(&other, "UPDATE commons SET text = 'poison'");
     sql(&other, "INSERT INTO commons VALUES ('0123', 'more')");
     sql(&other, "UPDATE digests SET figures = x'00', content = x'', seed = 1");
-    assert_eq!(archive.merge(&path, &columns_of).unwrap(), merged(2, 0));
+    assert_eq!(archive.merge(&path, &columns_of, &fine).unwrap(), merged(2, 0));
     assert_eq!(
         archive.check(&columns_of, &fine).unwrap(),
         Checked { whole: 2, damage: Vec::new() }
@@ -305,7 +327,9 @@ fn reading_ends_when_it_is_wanted_no_longer() {
     let mut other = open(&path);
     other.stop_when(Arc::new(|| true)).unwrap();
     let is_stopped = |error: ArchiveError| matches!(error, ArchiveError::Stopped);
-    assert!(is_stopped(other.merge(&folder.path().join("runs.db"), &read_back).unwrap_err()));
+    assert!(is_stopped(
+        other.merge(&folder.path().join("runs.db"), &read_back, &fine).unwrap_err()
+    ));
     archive.stop_when(Arc::new(|| true)).unwrap();
     assert!(is_stopped(archive.check(&read_back, &fine).unwrap_err()));
     assert!(is_stopped(archive.list(&Filter::default()).unwrap_err()));

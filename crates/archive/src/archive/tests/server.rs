@@ -133,9 +133,9 @@ fn an_archive_of_a_server_becomes_a_file_and_back() {
     archive.keep(&[entry(1), part(3, 1), entry(2)]).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("runs.db");
-    assert_eq!(open(&file).merge(&there, &read_back).unwrap(), merged(3, 0));
-    assert_eq!(open(&back).merge(&file, &read_back).unwrap(), merged(3, 0));
-    assert_eq!(open(&back).merge(&there, &read_back).unwrap(), merged(0, 3));
+    assert_eq!(open(&file).merge(&there, &read_back, &fine).unwrap(), merged(3, 0));
+    assert_eq!(open(&back).merge(&file, &read_back, &fine).unwrap(), merged(3, 0));
+    assert_eq!(open(&back).merge(&there, &read_back, &fine).unwrap(), merged(0, 3));
     let all = Filter::default();
     let listed = archive.list(&all).unwrap();
     assert_eq!(open(&file).list(&all).unwrap(), listed);

@@ -6,7 +6,8 @@ use drivelab_report::text::json_text;
 use super::keep::ArchiveArgs;
 use crate::exit::{Exit, Outcome};
 use crate::ui::{self, Ui};
-use drivelab_core::Refusal;
+use drivelab_archive::{Archive, Filter, RunId};
+use drivelab_core::{Refusal, counted};
 use drivelab_lab::archive;
 
 /// Delete kept runs from the archive, after confirmation.
@@ -48,6 +49,7 @@ pub(crate) fn run(arguments: &DeleteArgs, ui: Ui) -> Outcome {
             }
         }
     }
+    let deleted = words(&archive, &ids)?;
     archive.delete(&ids)?;
     if ui.json {
         let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
@@ -56,5 +58,24 @@ pub(crate) fn run(arguments: &DeleteArgs, ui: Ui) -> Outcome {
             "deleted": ids,
         })));
     }
+    ui.result(&deleted)?;
     Ok(Exit::Done)
+}
+
+/// Deleted runs that are listed.
+const LISTED_MAX: usize = 20;
+
+/// The runs in words, a line each; read while they are there.
+fn words(archive: &Archive, ids: &[RunId]) -> Result<String, Refusal> {
+    let listed: Vec<String> = ids.iter().take(LISTED_MAX).map(ToString::to_string).collect();
+    let mut text = String::new();
+    for run in archive.listed(&Filter::default(), &listed)?.runs {
+        let label = run.label.map_or_else(String::new, |label| format!("  {label}"));
+        text.push_str(&format!("deleted {}  {}{label}\n", run.id, run.target));
+    }
+    let more = ids.len().saturating_sub(LISTED_MAX) as u64;
+    if more > 0 {
+        text.push_str(&format!("deleted {} more\n", counted(more, "run")));
+    }
+    Ok(text)
 }

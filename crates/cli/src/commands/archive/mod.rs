@@ -122,8 +122,9 @@ fn merge(file: &Path, arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
     must_exist(file)?;
     let mut archive = arguments.archive.open()?;
     archive.stop_when(Arc::new(interrupt::requested))?;
-    let merged =
-        watched(&mut archive, "merging", |archive| archive.merge(file, &entries::read_back))?;
+    let merged = watched(&mut archive, "merging", |archive| {
+        archive.merge(file, &entries::read_back, &results::read_whole)
+    })?;
     for damage in &merged.damage {
         ui.warn(&format!("not merged: {damage}"));
     }
