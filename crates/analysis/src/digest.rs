@@ -142,8 +142,12 @@ impl RunDigest {
 /// 128 bits of a hash, of which no two different runs of an archive agree by chance. It is kept,
 /// so it must not depend on the version of the compiler.
 fn content(record: &RunRecord) -> u128 {
-    let all = (&record.target, &record.config, &record.total, &record.phases);
-    let text = serde_json::to_vec(&all).expect("plain data is always JSON");
+    hash(&(&record.target, &record.config, &record.total, &record.phases))
+}
+
+/// 128 bits of a hash of the JSON of `all`.
+pub(crate) fn hash(all: &impl Serialize) -> u128 {
+    let text = serde_json::to_vec(all).expect("plain data is always JSON");
     let mut half = [0; 16];
     // Half of the hash: chance gives no two runs of an archive the same.
     half.copy_from_slice(&Sha256::digest(text)[..16]);

@@ -34,6 +34,30 @@ fn one_published_run_each_concludes_nothing() {
     }
 }
 
+#[test]
+fn the_same_runs_on_both_sides_are_no_comparison() {
+    let folder = folder();
+    for seed in ["1", "2", "3", "4", "5", "6", "7"] {
+        let run = ["run", "drive:generic-5400", "--number-ios", "50", "--json", "--seed", seed];
+        file(folder.path(), seed, &drivelab(folder.path(), &run).out);
+    }
+    let six = ["1", "2", "3", "4", "5", "6"];
+    let check = |others: &[&str], words: &str| {
+        let arms = [&["compare"], &six[..], &["--"], others].concat();
+        let said = drivelab(folder.path(), &arms);
+        assert_eq!(said.code, 4, "{said:?}");
+        let text = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(words) && text.contains("runs of its own"), "{said:?}");
+    };
+    check(&six, "have the same runs");
+    check(&["7", "2", "3", "4", "5", "6"], "5 of 6 runs of");
+    // Of other tools as well, whatever the files are called.
+    file(folder.path(), "ide.csv", &IDE.repeat(2));
+    file(folder.path(), "copy.csv", &IDE.repeat(2));
+    let said = drivelab(folder.path(), &["compare", "ide.csv", "copy.csv", "--json"]);
+    assert!(said.out.contains("same-runs"), "{said:?}");
+}
+
 fn pairs(effect: f64) -> String {
     let mut text = String::from("block,arm,value\n");
     for block in 0..10_u32 {

@@ -66,6 +66,8 @@ ids! {
     FactorUnchanged = "factor-unchanged",
     /// The arms did different work that was not declared: the verdict is withheld.
     WorkDiffers = "work-differs",
+    /// Both arms have the same runs: the verdict is withheld.
+    SameRuns = "same-runs",
     /// The runs of an arm did different work that was not declared: the verdict is withheld.
     WorkMixed = "work-mixed",
     /// One arm completed nothing in a block in which the other did: the verdict is withheld.
@@ -102,6 +104,7 @@ impl WarningId {
                 | Self::Disturbed
                 | Self::ValuesUnusable
                 | Self::RateSet
+                | Self::SameRuns
                 | Self::WorkDiffers
                 | Self::WorkMixed
                 | Self::HostsDisagree

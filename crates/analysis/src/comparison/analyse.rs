@@ -87,6 +87,7 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
     withhold(&mut outcomes, &attached.unchanged);
     let mut withheld = withheld::reasons(&asked, &series, &outcomes);
     withheld.extend(doubtful(input, &outcomes, &doubts));
+    withheld.extend(withheld::same_runs(input, &outcomes));
     withhold_all(&mut outcomes, &withheld);
     notes.extend(withheld::notes(&asked));
     Ok(CompareResult {

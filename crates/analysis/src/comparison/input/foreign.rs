@@ -1,6 +1,6 @@
 //! Another tool's results as arms.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use drivelab_core::Refusal;
@@ -9,8 +9,8 @@ use drivelab_core::record::{Figure, Flaw, Label, Work};
 
 use super::hosts::{self, OnHosts};
 use super::sequence::{ALTERNATED, Order, order};
-use super::{ArmRuns, Input, Source, checked, in_order, one_arm, order_note};
-use crate::run;
+use super::{ArmRuns, Input, RunFigures, Source, checked, in_order, one_arm, order_note};
+use crate::{digest, run};
 
 /// One arm: everything that was measured of it, in one file or several.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +35,25 @@ pub fn from_foreign(arms: &[ArmResults]) -> Result<Input, Refusal> {
         });
         (arm.name.clone(), runs.collect())
     });
-    input(named.collect(), are_one, files)
+    let mut input = input(named.collect(), are_one, files)?;
+    for run in input.arms.iter_mut().flat_map(|arm| &mut arm.runs) {
+        run.content = content(run);
+    }
+    Ok(input)
+}
+
+/// Different figures that identify a run without a time: tools print few digits.
+const DISTINCT_MIN: usize = 3;
+
+/// A hash of a run, if no other run has the same by chance.
+fn content(run: &RunFigures) -> Option<u128> {
+    let values: Vec<u64> = run.figures.values().iter().map(|value| value.to_bits()).collect();
+    let distinct: BTreeSet<u64> = values.iter().copied().collect();
+    if run.ended_unix_s.is_none() && distinct.len() < DISTINCT_MIN {
+        return None;
+    }
+    let work: Vec<(&str, &str)> = run.work.iter().collect();
+    Some(digest::hash(&(run.ended_unix_s, values, work)))
 }
 
 /// The first run of every configuration of a file, then the second of each, and so on.

@@ -105,6 +105,8 @@ pub struct RunFigures {
     pub work: Arc<Work>,
     /// Why its figures are not what they claim to be.
     pub flaws: Vec<Flaw>,
+    /// A hash of all that is known of it, where no other run has the same by chance.
+    pub content: Option<u128>,
 }
 
 fn checked(input: Input) -> Result<Input, Refusal> {
@@ -135,6 +137,7 @@ fn in_order(runs: Vec<Vec<Figure>>) -> Vec<RunFigures> {
             simulated: None,
             work: Arc::default(),
             flaws: Vec::new(),
+            content: None,
         })
         .collect()
 }

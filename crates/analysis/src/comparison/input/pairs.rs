@@ -172,6 +172,7 @@ fn runs(rows: &[PairRow], arm: &str, directions: &BTreeMap<&str, Better>) -> Vec
             simulated: None,
             work: Arc::default(),
             flaws: Vec::new(),
+            content: None,
         }
     });
     runs.collect()

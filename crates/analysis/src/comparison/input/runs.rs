@@ -50,6 +50,7 @@ pub fn from_own(arms: &[OwnRuns]) -> Result<Input, Refusal> {
                 simulated: run.shared.simulated.clone(),
                 work: Arc::clone(&run.shared.work),
                 flaws: run.flaws.clone(),
+                content: Some(run.content),
             })
             .collect(),
     });
@@ -59,8 +60,8 @@ pub fn from_own(arms: &[OwnRuns]) -> Result<Input, Refusal> {
     }
     // Before copies are left out, which changes the numbers of runs.
     let by_order = order_note(&named);
-    for (arm, own) in named.iter_mut().zip(arms) {
-        notes.extend(drop_copies(&mut arm.runs, own));
+    for arm in &mut named {
+        notes.extend(drop_copies(&mut arm.runs, &arm.name));
     }
     let (mut not_alternated, mut order_note) = (None, None);
     match if by_host { Order::Unknown } else { order(&mut named) } {
@@ -88,11 +89,9 @@ pub fn from_own(arms: &[OwnRuns]) -> Result<Input, Refusal> {
 ///
 /// Runs in virtual time differ in their seeds; two on a real drive never agree in every count of
 /// their latencies.
-fn drop_copies(runs: &mut Vec<RunFigures>, own: &OwnRuns) -> Option<String> {
-    let mut seen = BTreeSet::new();
-    let mut own_runs = own.runs.iter();
-    runs.retain(|_| seen.insert(own_runs.next().expect("one record a run").content));
-    let (all, name) = (own.runs.len(), &own.name);
+fn drop_copies(runs: &mut Vec<RunFigures>, name: &str) -> Option<String> {
+    let (mut seen, all) = (BTreeSet::new(), runs.len());
+    runs.retain(|run| seen.insert(run.content));
     let copies = all - runs.len();
     (copies > 0).then(|| {
         format!("{copies} of {all} runs of `{name}` are copies of another run and were ignored.")

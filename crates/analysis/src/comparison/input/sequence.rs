@@ -75,6 +75,7 @@ mod tests {
             simulated: None,
             work: std::sync::Arc::default(),
             flaws: Vec::new(),
+            content: None,
         };
         let arm =
             |times: &&[u64]| ArmRuns { name: String::new(), runs: times.iter().map(run).collect() };

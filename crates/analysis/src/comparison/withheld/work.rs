@@ -85,13 +85,25 @@ fn different_works(arm: &ArmRuns) -> Vec<&Work> {
     works.filter(|work| seen.insert(Arc::as_ptr(work))).map(|work| &**work).collect()
 }
 
+/// Options whose value is kept under the key of another option.
+const OTHER_NAMES: [(&str, &str); 4] = [
+    ("rate", "rate_iops"),
+    ("poisson", "rate_process"),
+    ("bssplit", "bs"),
+    ("read_share", "rwmixread"),
+];
+
 /// True if a factor that was typed means a key.
 fn is_meant(factor: &str, key: &str) -> bool {
     let plain = short(key);
     let option = plain.strip_prefix(drivelab_core::record::SUITE).unwrap_or(plain);
     // Factors are written as options are, keys as in a file.
     let factor_key = factor.replace('-', "_");
-    if [key, plain, option].iter().any(|name| name.replace('-', "_") == factor_key) {
+    let other = OTHER_NAMES.iter().find(|it| it.0 == factor_key).map(|it| it.1);
+    if [key, plain, option].iter().any(|name| {
+        let name = name.replace('-', "_");
+        name == factor_key || other == Some(name.as_str())
+    }) {
         return true;
     }
     let names = [factor, plain].map(|name| factor::find(name).map(|it: &Factor| it.name));
@@ -102,11 +114,12 @@ fn unknown(factor: &str, keys: &[&str]) -> Refusal {
     let known = factor::names().into_iter().chain(keys.iter().map(|key| short(key)));
     let mut names: Vec<&str> = known.collect();
     if let Some(meant) = config::nearest(factor, names.iter().copied()) {
-        return Refusal::request(format!("unknown factor `{factor}`; did you mean `{meant}`?"));
+        return Refusal::request(format!("unknown factor `{factor}`; did you mean `{meant}`?"))
+            .hint(format!("declare it: --factor {meant}"));
     }
     names.dedup();
-    let known = names.join("`, `");
-    Refusal::request(format!("unknown factor `{factor}`; known: `{known}`"))
+    Refusal::request(format!("unknown factor `{factor}`"))
+        .hint(format!("name one of these: {}", names.join(", ")))
 }
 
 /// True if a key is about the part of a run that yields a metric.
@@ -170,7 +183,10 @@ fn undeclared(
         return Withheld {
             id: WarningId::WorkDiffers,
             message: format!("`{from}` and `{to}` did different work: {}", named(found, arms)),
-            hint: format!("compare runs of the same work, or declare what is compared: {factors}"),
+            // Not at the end: the full stop of a sentence is copied with it.
+            hint: format!(
+                "declare with {factors} what is compared, or compare runs of the same work"
+            ),
             outcomes,
         };
     }
@@ -180,7 +196,9 @@ fn undeclared(
             "the runs of `{from}` or `{to}` did not all do the same work: {}",
             named(found, arms)
         ),
-        hint: format!("compare runs of one kind of work, or declare that they differ: {factors}"),
+        hint: format!(
+            "declare with {factors} that they differ, or compare runs of one kind of work"
+        ),
         outcomes,
     }
 }

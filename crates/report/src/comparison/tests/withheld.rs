@@ -5,7 +5,7 @@ use drivelab_analysis::comparison::{
 };
 use drivelab_core::foreign::{Imported, ImportedRun};
 use drivelab_core::record::{Better, Figure, Nature, Phase, RunRecord, Work};
-use drivelab_core::workload::WorkloadOptions;
+use drivelab_core::workload::{Pace, WorkloadOptions};
 use drivelab_stats::{Verdict, WarningId};
 
 use crate::comparison::tests::{record, undated};
@@ -49,7 +49,7 @@ fn undeclared_work_withholds_the_verdict_and_names_each_key() {
     assert_eq!(reason.id, WarningId::WorkDiffers);
     let expected = "`slow` and `fast` did different work: iodepth 1 against 8, numjobs 1 against 4";
     assert_eq!(reason.message, expected);
-    assert!(reason.hint.ends_with("--factor iodepth --factor numjobs"), "{}", reason.hint);
+    assert!(reason.hint.contains("--factor iodepth --factor numjobs what"), "{}", reason.hint);
     let text = crate::comparison::text(&result, Look { width: 10_000, colour: false });
     assert!(text.contains("The verdict is withheld in IOPS"), "{text}");
     assert_eq!(text.matches("did different work").count(), 1, "{text}");
@@ -89,6 +89,20 @@ fn a_factor_is_a_setting_or_a_key_of_the_work() {
     };
     check("iodpth", "unknown factor `iodpth`; did you mean `iodepth`?");
     check("shceduler", "did you mean `scheduler`?");
+    let at_rate = |latency, per_s| {
+        let pace = Pace::Fixed { per_s, iodepth: 1 };
+        runs(latency, |run| run.config.workload.as_mut().unwrap().pace = pace)
+    };
+    let differs = |factors: &[&str]| {
+        let result = compared(at_rate(200, 9), at_rate(100, 7), factors).unwrap();
+        let found = result.withheld.into_iter().find(|it| it.id == WarningId::WorkDiffers);
+        found.map(|it| it.hint)
+    };
+    assert!(
+        !differs(&[]).unwrap().ends_with("--factor rate_iops"),
+        "a full stop is copied with it"
+    );
+    assert_eq!(differs(&["rate"]), None, "as the option is called");
     let result = compared(runs(200, |_| ()), runs(100, |_| ()), &["rw"]).unwrap();
     assert_eq!(result.withheld[0].id, WarningId::FactorUnchanged);
     assert_eq!(result.verdict(), Verdict::Inconclusive);
