@@ -43,9 +43,14 @@ impl Backing {
         let flags = rustix::fs::fcntl_getfl(&file)? | OFlags::DIRECT;
         let direct = rustix::fs::fcntl_setfl(&file, flags).is_ok();
         // Whole pages: direct I/O of the last few sectors would be refused.
-        let bytes = file.seek(SeekFrom::End(0))? / 4096 * 4096;
+        let length = file.seek(SeekFrom::End(0))?;
+        let bytes = length / 4096 * 4096;
         if bytes == 0 {
-            let what = "it is empty: set the size of the drive, `truncate -s 1G FILE`";
+            let found = match length {
+                0 => "it is empty".to_owned(),
+                length => format!("it has {length} bytes, and the smallest drive has 4096"),
+            };
+            let what = format!("{found}: set the size of the drive, `truncate -s 1G FILE`");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
         let pool = TagPool::new(dispatch, tags);

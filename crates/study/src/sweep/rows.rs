@@ -148,10 +148,20 @@ pub struct Kept {
 
 impl Rows {
     /// Opens the rows in `folder`; new ones go to the file `name`, which no other process has open.
+    ///
+    /// # Errors
+    /// The file holds something else.
     pub fn open(folder: &Path, name: &str) -> Result<Self, Refusal> {
         let mut journal = Journal::open(&make_folder(folder)?, name)?;
         // Finds the end of the last whole line, behind which rows are appended.
-        journal.lines()?;
+        let lines = journal.lines()?;
+        let mut ended = lines.iter().filter(|line| line.ended).peekable();
+        // A damaged row is made again; where all are none, the file is not ours.
+        if ended.peek().is_some() && !ended.any(|line| owner().check(&line.text) == Seal::Whole) {
+            let path = journal.path().display();
+            return Err(Refusal::request(format!("no line of `{path}` is a row of a sweep"))
+                .hint("remove the file if nothing needs it, or name another folder: --out DIR"));
+        }
         Ok(Self { folder: folder.to_owned(), journal })
     }
 

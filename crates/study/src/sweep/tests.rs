@@ -175,6 +175,20 @@ fn damaged_lines_are_counted_and_made_again() {
 }
 
 #[test]
+fn rows_are_not_added_to_a_file_of_something_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rows-1-of-1.jsonl");
+    let garbage = "a letter\nof many lines\n";
+    std::fs::write(&path, garbage).unwrap();
+    let refused = Rows::open(folder.path(), "rows-1-of-1.jsonl").unwrap_err();
+    assert!(refused.message.contains("no line of") && !refused.hints.is_empty(), "{refused:?}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), garbage);
+    // A line that a killed process left unfinished is no reason.
+    std::fs::write(&path, "a let").unwrap();
+    Rows::open(folder.path(), "rows-1-of-1.jsonl").unwrap();
+}
+
+#[test]
 fn a_shard_is_one_of_several() {
     let check = |text: &str, expected: Option<(u32, u32)>| {
         let shard: Result<Shard, _> = text.parse();
