@@ -7,8 +7,11 @@ use std::path::PathBuf;
 
 /// The sources that decide what a modelled drive does, the kernel in front of it, and what a stage
 /// asks of them.
-const MODEL: [&str; 10] = [
+const MODEL: [&str; 13] = [
+    "src/measure.rs",
+    "src/request",
     "src/stage",
+    "src/sweep/modelled.rs",
     "src/target.rs",
     "../core/src",
     "../stats/src",

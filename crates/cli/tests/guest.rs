@@ -63,7 +63,7 @@ fn a_run_in_a_kernel_takes_a_modelled_drive_and_no_option_of_files() {
         within(words).failed(3, &["no kernel"]);
     }
     let said = drivelab(folder.path(), &["run", drive, "--trace", "t"]);
-    said.failed(2, &["--in <PLACE>"]);
+    said.failed(2, &["--in <ENVIRONMENT>"]);
     let said = drivelab(folder.path(), &["run", drive, "--in", "kernel", "--trace", &path]);
     said.failed(3, &["no kernel"]);
     file(folder.path(), "mine", "a letter\n");

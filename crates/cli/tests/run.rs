@@ -5,6 +5,21 @@ use std::process::Command;
 use crate::common::{PROGRAM, begin, drivelab, file, folder, said, starter};
 
 #[test]
+fn figures_are_printed_before_a_page_that_cannot_be_written() {
+    let folder = folder();
+    let run = ["run", "drive:generic-5400", "--number-ios", "20", "--report", "/dev/full"];
+    let said = drivelab(folder.path(), &run);
+    said.failed(3, &["/dev/full"]);
+    assert!(said.out.contains("IOPS"), "{said:?}");
+    let job = "[a]\nfilename=drive:generic-5400\nnumber_ios=20\nrw=randread\n";
+    file(folder.path(), "job.fio", job);
+    let run = ["run", "--job", "job.fio", "--report", "/dev/full"];
+    let said = drivelab(folder.path(), &run);
+    said.failed(3, &["/dev/full"]);
+    assert!(said.out.contains("IOPS"), "{said:?}");
+}
+
+#[test]
 fn a_file_is_laid_out_measured_and_reported_as_the_contract_says() {
     let folder = folder();
     let arguments = [

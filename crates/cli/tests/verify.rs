@@ -49,6 +49,8 @@ fn what_was_written_is_verified_at_once_and_a_second_time() {
     assert_eq!(verify(folder.path()).json()["verification"]["faults"], serde_json::json!({}));
     let text = drivelab(folder.path(), &["run", "data", "--verify-only"]);
     assert_eq!(text.out, "Verified: all 256 blocks are intact\n");
+    let readonly = drivelab(folder.path(), &["run", "data", "--readonly", "--verify-only"]);
+    assert_eq!((readonly.code, readonly.out), (0, text.out));
     let none = drivelab(folder.path(), &["run", "other", "--verify-only"]);
     none.failed(2, &["other.verify-state", "--verify"]);
 }

@@ -64,10 +64,11 @@ fn on(ranks: &Mpi, arguments: HostsRunArgs, ui: Ui) -> Result<(Exit, bool), Refu
     let mut first = Crew::new(ranks, Span::from_secs(600));
     let rank = ranks.rank();
     let (plan, keep) = if rank == 0 {
-        let own = planned(arguments);
-        let plan = own.as_ref().ok().map(|(plan, _)| plan);
-        first.broadcast(&serde_json::to_vec(&plan).expect("a typed target is text"));
-        own.map(|(plan, keep)| (plan, Some(keep)))?
+        let own = planned(arguments).and_then(|(plan, keep)| Ok((words_of(&plan)?, plan, keep)));
+        // The others learn of a refusal from a plan that is none.
+        let words = own.as_ref().map_or(b"null".as_slice(), |(words, ..)| words);
+        first.broadcast(words);
+        own.map(|(_, plan, keep)| (plan, Some(keep)))?
     } else {
         match received(&mut first)? {
             Some(plan) => (plan, None),
@@ -125,14 +126,25 @@ fn planned(arguments: HostsRunArgs) -> Result<(Plan, KeepArgs), Refusal> {
     Ok((plan, output.keep))
 }
 
+/// The plan as rank 0 sends it: paths are sent as text.
+fn words_of(plan: &Plan) -> Result<Vec<u8>, Refusal> {
+    serde_json::to_vec(plan).map_err(|error| {
+        Refusal::request("the plan cannot be sent to the other ranks")
+            .because(error)
+            .hint("give paths that are UTF-8: rename the file or the folder")
+    })
+}
+
 /// The plan of rank 0, as another rank receives it; `None` if rank 0 refused the request.
 fn received(crew: &mut Crew<'_, Mpi>) -> Result<Option<Plan>, Refusal> {
     let plan = crew.broadcast(&[]);
     let plan = plan.and_then(|plan| serde_json::from_slice::<Option<Plan>>(&plan).ok());
-    plan.ok_or_else(|| {
+    let plan = plan.ok_or_else(|| {
         Refusal::machine("rank 0 sent no plan")
             .hint("start all ranks with the same version of drivelab-mpi")
-    })
+    })?;
+    plan.as_ref().map_or(Ok(()), |plan| plan.request.check())?;
+    Ok(plan)
 }
 
 /// The load of one rank, with its addresses drawn independently.
@@ -141,6 +153,7 @@ fn load_of(request: &Request, rank: u32, host: &str) -> Result<RunPlan, Refusal>
         return Err(Refusal::bug("rank 0 asked for something else than a load"));
     };
     let path = of_rank(&path.display().to_string(), rank, host);
+    request.permissions.check_load(&load.workload, Some(Path::new(&path)))?;
     let seed = request.seed;
     // Rank 0 makes the requests that a run on one host makes with this seed.
     let seed = if rank == 0 { seed } else { Rng::for_part(seed, u64::from(rank)).bits() };

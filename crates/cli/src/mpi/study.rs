@@ -7,7 +7,7 @@ use drivelab_lab::mpi::{Mpi, Order};
 use drivelab_study::ranks::{Crew, Followed, Ranks as _, Terms, follow, lead};
 
 use super::line::WaitArgs;
-use crate::commands::study::place::{AnyStage, Executor, Wanted};
+use crate::commands::study::executor::{AnyStage, Executor, Wanted};
 use crate::commands::study::{StudyArgs, run_at};
 use crate::exit::{Exit, Outcome};
 use crate::ui::{self, Ui};

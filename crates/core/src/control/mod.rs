@@ -135,6 +135,11 @@ impl<'a> Control<'a> {
         Control::silent(&NEVER)
     }
 
+    /// The flag that is set to stop it, for a loop that looks at nothing else.
+    pub const fn stop_flag(&self) -> &'a AtomicBool {
+        self.stop
+    }
+
     /// The same work, whose shields keep a process from being ended.
     #[must_use]
     pub const fn shielded_by(self, shields: &'a Shields) -> Self {

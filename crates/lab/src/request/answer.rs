@@ -20,6 +20,7 @@ pub struct Answer {
 
 /// Carries out the request of a guest, in it.
 pub fn answer(request: &Request, control: &Control<'_>) -> Result<Answer, Refusal> {
+    request.check()?;
     let plain = "plain data is always JSON";
     if let (Work::Commands { steps, .. }, Target::Path(path)) = (&request.work, &request.target) {
         let attached = attached::to_path(path);

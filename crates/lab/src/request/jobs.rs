@@ -16,6 +16,7 @@ use drivelab_formats::fio::job::{self, Call, FileJob, Reading};
 use drivelab_load::seed_of;
 use serde_json::{Value, json};
 
+use super::check::forbidden;
 use crate::input;
 use crate::measure::{self, LINUX, Together};
 use crate::request::Permissions;
@@ -28,8 +29,6 @@ pub struct JobRequest {
     pub source: Source,
     /// Instead of the files that they name.
     pub target: Option<String>,
-    /// Nothing is written.
-    pub readonly: bool,
     /// Permissions to destroy contents.
     pub permissions: Permissions,
 }
@@ -75,7 +74,7 @@ impl Jobs {
         let source = Source::File(PathBuf::new(), Vec::new());
         let (name, jobs) = read(std::mem::replace(&mut request.source, source))?;
         let job::Jobs { mut all, global } = jobs;
-        if request.readonly {
+        if request.permissions.readonly {
             refuse_writing(&mut all)?;
         }
         Ok(Self {
@@ -249,9 +248,7 @@ fn wrong(errors: Vec<ConfigError>) -> Refusal {
 fn refuse_writing(jobs: &mut [FileJob]) -> Result<(), Refusal> {
     for job in jobs {
         if let Some(rw) = job.workload.rw.filter(|rw| rw.writes()) {
-            let writer = format!("the job `{}` (`rw={rw}`)", job.name);
-            return Err(Refusal::request(format!("{writer} writes, which `--readonly` forbids"))
-                .hint("omit `--readonly`, or choose reads: `rw=read`, `rw=randread`"));
+            return Err(forbidden(&format!("the job `{}` (`rw={rw}`)", job.name)));
         }
         job.may_create = false;
     }

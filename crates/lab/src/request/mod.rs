@@ -1,6 +1,7 @@
 //! A run that is asked for, and how it is performed: any work, on any target, here or in a guest.
 
 mod answer;
+mod check;
 pub mod jobs;
 mod run;
 pub mod verification;
@@ -162,12 +163,15 @@ pub struct Permissions {
     pub overwrite: bool,
     /// Block devices whose contents may be destroyed.
     pub allow_destructive: Vec<PathBuf>,
+    /// Nothing is written, neither by requests nor by the layout of a missing file.
+    #[serde(default)]
+    pub readonly: bool,
 }
 
 impl Permissions {
     /// The permissions of a study, which writes to no block device.
     pub const fn of_study(overwrite: bool) -> Self {
-        Self { overwrite, allow_destructive: Vec::new() }
+        Self { overwrite, allow_destructive: Vec::new(), readonly: false }
     }
 }
 

@@ -21,9 +21,10 @@ use crate::target::{self, Target};
 /// # Errors
 /// It cannot be made on this target or this machine; a run whose requests fail is a record.
 pub fn run(request: &Request, control: &Control<'_>) -> Result<RunRecord, Refusal> {
+    request.check_permitted()?;
     match (&request.environment, &request.target) {
-        // A guest reports nothing on its way: its time is virtual, and its end is not known before.
-        (Environment::Guest(_), _) => Inside::new(request)?.run(),
+        // A guest can be stopped, and reports nothing on its way: its end is not known before.
+        (Environment::Guest(_), _) => Inside::new(request)?.run(control),
         (Environment::Here, Target::Drive(spec)) => on_model(request, spec, control),
         (Environment::Here, Target::Path(path)) => on_path(request, path, control),
     }
@@ -49,7 +50,9 @@ fn on_model(
                 .hint("name a folder")
                 .hint("on a file system of a guest: --in kernel --filesystem ext4"))
         }
-        Work::Suite(suite) => suite::on_model(suite, spec, &request.profile(spec)?, request.seed),
+        Work::Suite(suite) => {
+            suite::on_model(suite, spec, &request.profile(spec)?, request.seed, control)
+        }
         Work::Cell(_) | Work::Commands { .. } => Err(Refusal::bug(
             "cells and commands on a bare model are made by the stage of their study",
         )),

@@ -24,7 +24,6 @@ use drivelab_suites::{About, SUITES};
 
 use crate::attached;
 use crate::input;
-use crate::interrupt;
 use crate::measure::{self, Made};
 use crate::request::Permissions;
 use crate::target::{self, ModelledDrive};
@@ -212,20 +211,23 @@ pub fn on_model(
     spec: &DriveSpec,
     profile: &Profile,
     seed: u64,
+    control: &Control<'_>,
 ) -> Result<RunRecord, Refusal> {
     if let Needs::Model(shape) = suite.needs {
-        return shaped(suite, shape, spec, profile, seed);
+        return shaped((suite, shape), spec, profile, seed, control);
     }
     let recipe = recipe_of(suite)?;
     let mut drive = ModelledDrive::new(spec, profile, seed)?;
     let target = LoadTarget { capacity: drive.capacity(), seed };
     let (mut attached, mut specimen) = (None, None);
-    let outcome = recipe.carry_out(target, &mut |_, part| {
-        let made = drive.run(&[&plan(Path::new(""), part)], &interrupt::silent())?.pop();
+    let outcome = recipe.carry_out(target, &mut |test: &Test, part| {
+        let of_test = in_test(&test.name, control);
+        let control = control.observed_by(&of_test);
+        let made = drive.run(&[&plan(Path::new(""), part)], &control)?.pop();
         Ok::<_, Refusal>(made.and_then(|made| {
             attached = Some(made.attached.clone());
             specimen.clone_from(&made.specimen);
-            done(made)
+            done(made, &control)
         }))
     })?;
     let record = record_of(suite, &spec.to_string(), "virtual", seed, outcome);
@@ -234,11 +236,11 @@ pub fn on_model(
 
 /// The virtual time that a shape takes.
 fn shaped(
-    suite: &Suite,
-    shape: Shape,
+    (suite, shape): (&Suite, Shape),
     spec: &DriveSpec,
     profile: &Profile,
     seed: u64,
+    control: &Control<'_>,
 ) -> Result<RunRecord, Refusal> {
     let drive = target::build(profile, &spec.options, seed)?;
     let attached = Some(attached::to_model(&spec.profile.to_string(), drive.about()));
@@ -247,6 +249,11 @@ fn shaped(
     let mut count = |answer: ReplayAnswer| failed += u64::from(answer.result.is_err());
     let mut replay = Replay::new(drive, Loop::Closed);
     for entry in shape.requests(capacity, seed) {
+        // A part of a shape has no time of its own.
+        if control.stopped() {
+            let what = format!("interrupted before `{}` was done: no result", suite.name);
+            return Err(Refusal::interrupted(what));
+        }
         replay.push(entry, &mut count);
     }
     replay.finish(&mut count);
@@ -334,10 +341,7 @@ pub fn on_path(
             allow_destructive: permissions.allow_destructive.clone(),
             ..plan(path, part)
         };
-        let of_test = |event: Event<'_>| match event {
-            Event::Load(progress) => control.report(Event::Test { name: &test.name, progress }),
-            other => control.report(other),
-        };
+        let of_test = in_test(&test.name, control);
         let control = control.observed_by(&of_test);
         let made = measure::on_this_machine(std::slice::from_ref(&plan), &control)?.pop();
         // Only now: what is refused before its first run leaves no file.
@@ -345,11 +349,19 @@ pub fn on_path(
         Ok::<_, Refusal>(made.and_then(|made| {
             attached = Some(made.attached.clone());
             ioengine.clone_from(&made.ioengine);
-            done(made)
+            done(made, &control)
         }))
     })?;
     let record = record_of(suite, &path.display().to_string(), &ioengine, seed, outcome);
     Ok(RunRecord { attached, ..record })
+}
+
+/// An observer that reports events of a load as those of the test that it belongs to.
+fn in_test<'a>(name: &'a str, control: &'a Control<'_>) -> impl Fn(Event<'_>) + Sync + 'a {
+    move |event| match event {
+        Event::Load(progress) => control.report(Event::Test { name, progress }),
+        other => control.report(other),
+    }
 }
 
 fn recipe_of(suite: &Suite) -> Result<&Recipe, Refusal> {
@@ -377,9 +389,9 @@ fn plan(path: &Path, part: &Part) -> RunPlan {
 }
 
 /// The counts of a load; nothing where it was cut short.
-fn done(made: Made) -> Option<LoadCounts> {
+fn done(made: Made, control: &Control<'_>) -> Option<LoadCounts> {
     let Made { total, marks, .. } = made;
-    (!interrupt::requested()).then_some(LoadCounts { tally: total, marks })
+    (!control.stopped()).then_some(LoadCounts { tally: total, marks })
 }
 
 fn record_of(

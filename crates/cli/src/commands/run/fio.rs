@@ -68,9 +68,10 @@ fn carry_out(call: Call, ui: Ui) -> Outcome {
     let permissions = Permissions {
         overwrite: program.overwrite,
         allow_destructive: program.allow_destructive.clone(),
+        readonly: program.readonly,
     };
     let source = Source::Call(Box::new(call));
-    let request = JobRequest { source, target: None, readonly: program.readonly, permissions };
+    let request = JobRequest { source, target: None, permissions };
     let mut jobs = Jobs::new(request)?;
     if program.showcmd {
         return ui.document(&jobs.command_line());

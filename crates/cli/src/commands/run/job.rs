@@ -27,6 +27,12 @@ pub(super) fn run(request: JobRequest, output: &Output, ui: Ui) -> Outcome {
         jobs.carry_out(&group, &progress.control())?;
     }
     let (printed, records) = (jobs.document(), jobs.records());
+    // First of all: the figures are not lost with a file that cannot be written.
+    let shown = ui.result(&if ui.json {
+        json_text(&printed)
+    } else {
+        drivelab_report::run::jobs_text(records, ui.look())
+    });
     let kept = match records {
         [only] if jobs.is_single() => output.keep.keep(vec![entries::run(only)], ui),
         [] if interrupt::requested() => Exit::Done,
@@ -34,11 +40,7 @@ pub(super) fn run(request: JobRequest, output: &Output, ui: Ui) -> Outcome {
     };
     let page = Subject::Runs(&records.iter().collect::<Vec<_>>());
     output::page(output.report.as_deref(), &page, ui)?;
-    if ui.json {
-        ui.result(&json_text(&printed))?;
-    } else {
-        ui.result(&drivelab_report::run::jobs_text(records, ui.look()))?;
-    }
+    shown?;
     if interrupt::requested() {
         ui.warn("interrupted: the figures cover the time before the interruption");
         return Ok(Exit::Interrupted);

@@ -3,7 +3,6 @@
 mod finished;
 pub(crate) mod fio;
 mod job;
-mod readonly;
 mod suite;
 mod verify;
 mod within;
@@ -187,13 +186,13 @@ impl TryFrom<RunArgs> for Asked {
         let RunArgs { overwrite, readonly, .. } = arguments;
         if let Some(file) = arguments.job {
             let RunArgs { target, allow_destructive, .. } = arguments;
-            let permissions = Permissions { overwrite, allow_destructive };
+            let permissions = Permissions { overwrite, allow_destructive, readonly };
             let source = Source::File(file, arguments.ignore);
-            return Ok(Self::Jobs(JobRequest { source, target, readonly, permissions }));
+            return Ok(Self::Jobs(JobRequest { source, target, permissions }));
         }
         if let Some(file) = arguments.matrix {
             let RunArgs { out, allow_destructive, keep, .. } = arguments;
-            let permissions = Permissions { overwrite, allow_destructive };
+            let permissions = Permissions { overwrite, allow_destructive, readonly };
             return Ok(Self::Matrix(MatrixRequest { file, out, permissions, keep }));
         }
         if arguments.suite.is_help() {
@@ -204,8 +203,8 @@ impl TryFrom<RunArgs> for Asked {
             let hint = format!("name it: drivelab run TARGET --suite {name}");
             return Err(Refusal::request("no target was given").hint(hint));
         };
-        // What is only checked is not written; with `--readonly` the workload is judged first.
-        if !readonly && let Some(earlier) = arguments.verify.earlier(&typed) {
+        // It writes nothing, with `--readonly` or without, and its workload means nothing.
+        if let Some(earlier) = arguments.verify.earlier(&typed) {
             return Ok(Self::Verification(earlier));
         }
         arguments.run_on(&typed).map(Box::new).map(Self::Run)
@@ -222,19 +221,14 @@ impl RunArgs {
 
     /// The run on a target.
     fn run_on(self, typed: &str) -> Result<Request, Refusal> {
+        let Self { overwrite, readonly, .. } = self;
         let target;
-        let work = if let Some(name) = self.suite.suite.clone() {
+        let work = if self.suite.suite.is_some() {
             let suite = self.suite.find(&self.workload)?;
-            if self.readonly {
-                readonly::check_suite(&name, typed, suite.writes)?;
-            }
             target = target::parse(typed)?;
             Work::Suite(Box::new(suite))
         } else {
             let workload = self.workload.0.check()?;
-            if self.readonly {
-                readonly::check(typed, workload.rw)?;
-            }
             target = target::parse(typed)?;
             let verify = self.verify.state(&target, &workload)?;
             Work::Load(Box::new(Load {
@@ -249,7 +243,7 @@ impl RunArgs {
             }))
         };
         let permissions =
-            Permissions { overwrite: self.overwrite, allow_destructive: self.allow_destructive };
+            Permissions { overwrite, allow_destructive: self.allow_destructive, readonly };
         // The target is already read: it may be a drive.
         let request = Request { target, ..Request::on_path(PathBuf::new(), work, self.seed) };
         let request = request.permitting(permissions);
@@ -302,14 +296,17 @@ fn one(request: &Request, output: Output, ui: Ui) -> Outcome {
     record.label = output.label;
     // Virtual time has no date.
     record.ended_unix_s = record.host.is_some().then(|| now_ms() / 1000);
+    let is_asked = request.load().is_some_and(|load| load.verify.is_some());
+    let is_unverified = is_asked && record.verification.is_none();
+    // First of all: the figures are not lost with a file that cannot be written.
+    let shown = show(&record, ui);
     if let Some(folder) = &output.folder {
         suite::keep_in(folder, &record, ui)?;
     }
     let kept = output.keep.keep(vec![entries::run(&record)], ui);
     output::page(output.report.as_deref(), &Subject::Run(&record), ui)?;
-    let is_asked = request.load().is_some_and(|load| load.verify.is_some());
-    let is_unverified = is_asked && record.verification.is_none();
-    Ok(finish(&record, is_unverified, ui)?.or(kept))
+    shown?;
+    Ok(conclude(&record, is_unverified, ui).or(kept))
 }
 
 /// The progress of a run whose steps or time are known; `target` is its target as typed.
@@ -322,9 +319,8 @@ fn progress(request: &Request, target: &str) -> Option<Progress> {
         (Environment::Here, Target::Path(_), Work::Suite(suite)) if suite.needs == Needs::Tree => {
             Some(Progress::steps(1, &suite.name))
         }
-        (Environment::Here, Target::Path(_), Work::Suite(suite)) => {
-            let time = suite.time.unwrap_or_default();
-            Some(Progress::time(Duration::from_nanos(time.ns()), &suite.name))
+        (Environment::Here, _, Work::Suite(suite)) => {
+            Some(Progress::time(Duration::from_nanos(suite.time?.ns()), &suite.name))
         }
         _ => None,
     }
@@ -349,24 +345,27 @@ impl RunArgs {
     }
 }
 
-fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {
+fn show(record: &RunRecord, ui: Ui) -> Outcome {
     if ui.json {
-        let json = serde_json::to_string_pretty(record).expect("plain data is always JSON");
-        ui.result(&json)?;
+        ui.result(&serde_json::to_string_pretty(record).expect("plain data is always JSON"))
     } else {
-        ui.result(&drivelab_report::run::text(record, ui.look()))?;
+        ui.result(&drivelab_report::run::text(record, ui.look()))
     }
+}
+
+/// The exit code of a run, of which an interruption is said last.
+fn conclude(record: &RunRecord, is_unverified: bool, ui: Ui) -> Exit {
     if interrupt::requested() {
         ui.warn("interrupted: the figures cover the time before the interruption");
-        if unverified {
+        if is_unverified {
             ui.warn("nothing was read back; `--verify-only` does so from the state file");
         }
-        return Ok(Exit::Interrupted);
+        return Exit::Interrupted;
     }
     if measure::mostly_failed(record) {
-        return Ok(Exit::CannotHere);
+        return Exit::CannotHere;
     }
-    Ok(record.verification.as_ref().map_or(Exit::Done, verify::exit))
+    record.verification.as_ref().map_or(Exit::Done, verify::exit)
 }
 
 #[cfg(test)]

@@ -33,16 +33,16 @@ const NOT_INSIDE: [&str; 8] = [
 
 const GUEST: &str = "Linux in virtual time";
 
-/// The place of a run, and what is kept of it.
+/// The environment of a run, and what is kept of it.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct WithinArgs {
     /// Make the run in a real Linux kernel in virtual time, on a modelled drive: see `guest setup`
     #[arg(long = "in", help_heading = GUEST,
-        value_name = "PLACE", conflicts_with_all = NOT_INSIDE)]
-    place: Option<Environment>,
+        value_name = "ENVIRONMENT", conflicts_with_all = NOT_INSIDE)]
+    environment: Option<Environment>,
     /// With --in: make this file system on the drive, and run on it: ext4, xfs or btrfs.
     #[arg(long, help_heading = GUEST,
-        value_name = "NAME", requires = "place",
+        value_name = "NAME", requires = "environment",
         value_parser = completion::choice::<FileSystem>(), hide_possible_values = true)]
     filesystem: Option<FileSystem>,
     /// With --filesystem: mount it with these options, separated by commas.
@@ -52,32 +52,32 @@ pub(crate) struct WithinArgs {
     mount_options: String,
     /// With --in: the memory of the guest.
     #[arg(long, help_heading = GUEST,
-        value_name = "SIZE", requires = "place", default_value = "512M",
+        value_name = "SIZE", requires = "environment", default_value = "512M",
         value_parser = kernel::memory)]
     memory: Bytes,
     /// With --in: what a system call and copying 1 KiB take: free, modelled, or as in 600ns,100ns.
     #[arg(long, help_heading = GUEST,
-        value_name = "COST", requires = "place", default_value = "free",
+        value_name = "COST", requires = "environment", default_value = "free",
         value_parser = Processor::read)]
     processor: Processor,
     /// With --in: end the guest after this much real time.
     #[arg(long, help_heading = GUEST,
-        value_name = "TIME", requires = "place", default_value = "10m")]
+        value_name = "TIME", requires = "environment", default_value = "10m")]
     wall_limit: Span,
     /// With --in: write every request with its virtual times to this file.
     #[arg(long, help_heading = GUEST,
-        value_name = "FILE", requires = "place")]
+        value_name = "FILE", requires = "environment")]
     trace: Option<PathBuf>,
     /// With --in: write what the guest prints to this file.
     #[arg(long, help_heading = GUEST,
-        value_name = "FILE", requires = "place")]
+        value_name = "FILE", requires = "environment")]
     console: Option<PathBuf>,
 }
 
 impl WithinArgs {
     /// The guest that the options describe; `None` for a run in this process.
     pub(super) fn guest(self) -> Result<Option<GuestOptions>, Refusal> {
-        if self.place.is_none() {
+        if self.environment.is_none() {
             return Ok(None);
         }
         let has = Has::new(self.filesystem, self.mount_options, self.memory, self.processor)?;

@@ -39,7 +39,7 @@ const ELSEWHERE: [&str; 21] = [
     "verify_only",
     "verify_state",
     "power_was_cut",
-    "place",
+    "environment",
     "filesystem",
     "mount_options",
     "memory",
@@ -51,7 +51,8 @@ const ELSEWHERE: [&str; 21] = [
 
 /// The options that a suite would ignore.
 pub(super) fn of_one_load() -> impl Iterator<Item = &'static str> {
-    let own = ["seed", "label", "place", "filesystem", "mount_options", "memory", "processor"];
+    let own =
+        ["seed", "label", "environment", "filesystem", "mount_options", "memory", "processor"];
     let of_guest = ["wall_limit", "trace", "console"];
     let is_own = move |name: &&str| own.contains(name) || of_guest.contains(name);
     ELSEWHERE.into_iter().filter(move |name| !is_own(name))

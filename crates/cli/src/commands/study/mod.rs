@@ -4,9 +4,9 @@ pub(crate) mod again;
 mod arguments;
 pub(crate) mod articles;
 mod conclude;
+pub(crate) mod executor;
 mod experiment;
 pub(super) mod matrix;
-pub(crate) mod place;
 mod session;
 mod short;
 
@@ -15,7 +15,7 @@ use drivelab_study::StudyFile;
 use drivelab_study::embedded::STUDIES;
 
 use self::arguments::asked_for;
-use self::place::{Executor, Here};
+use self::executor::{Executor, Here};
 use crate::exit::Outcome;
 use crate::ui::Ui;
 use drivelab_lab::stage::DriveKeys;

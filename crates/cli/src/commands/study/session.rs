@@ -14,7 +14,7 @@ use drivelab_study::{
 
 use super::arguments::{COMMANDS, StudyArgs, asked_for, read};
 use super::conclude::{self, Keep};
-use super::place::{AnyStage, Executor, Wanted};
+use super::executor::{AnyStage, Executor, Wanted};
 use super::short;
 use crate::exit::Outcome;
 use crate::ui::{Console, Progress, Ui};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use drivelab_core::record::{Attached, Guest as GuestRecord, Mark, MarkId, RunRecord};
 use drivelab_core::units::{Sectors, Span};
-use drivelab_core::{AtPath as _, Device as _, Refusal};
+use drivelab_core::{AtPath as _, Control, Device as _, Refusal};
 use drivelab_files::NewFile;
 use drivelab_guest::boot::{End, Guest, Limit, RunResult};
 use drivelab_guest::chance::Chance;
@@ -27,7 +27,6 @@ use super::seen::{Seen, TAGS_MAX};
 use super::withheld::{withheld, without_processor};
 use super::work;
 use crate::attached;
-use crate::interrupt;
 use crate::request::{Environment, GuestOptions, Request, Work};
 use crate::target::{self, Target};
 
@@ -86,14 +85,17 @@ impl<'a> Inside<'a> {
 
 impl Inside<'_> {
     /// Boots a kernel on the drive, runs drivelab in it, and gives its record.
-    pub fn run(&self) -> Result<RunRecord, Refusal> {
-        let (record, made) = self.make()?;
+    pub fn run(&self, control: &Control<'_>) -> Result<RunRecord, Refusal> {
+        let (record, made) = self.make(control)?;
         self.is_as_asked(&record)?;
         self.concluded(record, &made)
     }
 
     /// Boots a kernel on the drive, runs drivelab in it, and reads what it printed.
-    pub(super) fn make<T: DeserializeOwned>(&self) -> Result<(T, Made), Refusal> {
+    pub(super) fn make<T: DeserializeOwned>(
+        &self,
+        control: &Control<'_>,
+    ) -> Result<(T, Made), Refusal> {
         let (has, seed) = (&self.guest.has, self.request.seed);
         let mounted = has.mounted.as_ref();
         let (drive, visible) = machine(self.spec, &self.profile, seed)?;
@@ -114,7 +116,7 @@ impl Inside<'_> {
             arguments: &arguments,
             tick: None,
             limit: Limit::real(Duration::from_nanos(self.guest.limit.ns())),
-            stop: interrupt::flag(),
+            stop: control.stop_flag(),
         };
         let about = drive.about().clone();
         let ended = self.boot(&guest, drive, &visible)?;

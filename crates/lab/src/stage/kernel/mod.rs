@@ -161,7 +161,7 @@ impl KernelStage {
         let programs = command.programs.clone();
         let run = self.asked(request, request::Work::Commands { steps, programs })?;
         let inside = Inside::new(&run)?;
-        let (carried, made): (Carried, _) = inside.make()?;
+        let (carried, made): (Carried, _) = inside.make(&interrupt::silent())?;
         let record = self.commands.run_on(
             &self.study,
             command,

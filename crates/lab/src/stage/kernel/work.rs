@@ -38,7 +38,10 @@ pub fn check(work: &Work, is_mounted: bool) -> Result<(), Refusal> {
     match work {
         Work::Load(load) => check_load(&load.workload, is_mounted),
         Work::Suite(suite) => check_suite(suite, is_mounted),
-        Work::Cell(_) | Work::Commands { .. } => Ok(()),
+        Work::Cell(loads) => {
+            loads.iter().try_for_each(|one| check_load(&one.load.workload, is_mounted))
+        }
+        Work::Commands { .. } => Ok(()),
     }
 }
 
@@ -75,7 +78,8 @@ pub(super) fn inner(work: &Work, target: &str, seed: u64) -> Request {
     let path = PathBuf::from(target);
     let is_device = target.starts_with("/dev/");
     let allow_destructive = if is_device { vec![path.clone()] } else { Vec::new() };
-    let permissions = Permissions { overwrite: !is_device, allow_destructive };
+    let permissions =
+        Permissions { overwrite: !is_device, allow_destructive, ..Permissions::default() };
     Request::on_path(path, work.clone(), seed).permitting(permissions)
 }
 
