@@ -24,12 +24,12 @@ use drivelab_lab::{interrupt, target};
 /// Replay a recorded trace against a modelled drive, in virtual time.
 ///
 /// Formats: `DiskSim` validation and ASCII traces, blkparse text, fio iologs (versions 2 and 3),
-/// SPC, and the block traces of MSR Cambridge and of SYSTOR '17. The trace is streamed, so memory does not limit
-/// its length, except with --score, which keeps three numbers per request. A drive replays the
-/// requests of one device: --device chooses it. Of blkparse, requests are replayed as they were
-/// queued (Q); with --score as they were issued to the drive (D), and scored against the times
-/// until their completion (C). If the drive does not keep up with the recorded times or refuses a
-/// request, its latencies are withheld (exit code 4).
+/// SPC, and the block traces of MSR Cambridge and of SYSTOR '17. The trace is streamed, so memory
+/// does not limit its length, except with --score, which keeps three numbers per request. A drive
+/// replays the requests of one device: --device chooses it. Of blkparse, requests are replayed as
+/// they were queued (Q); with --score as they were issued to the drive (D), and scored against the
+/// times until their completion (C). If the drive does not keep up with the recorded times or
+/// refuses a request, its latencies are withheld (exit code 4).
 /// `shape:boot`, `shape:defrag`, `shape:copy-small`, `shape:copy-large` and `shape:scan` are no
 /// recordings: drivelab makes their requests from --seed.
 #[derive(Debug, Args)]
