@@ -1,6 +1,5 @@
 //! Recorded requests, read line by line, so that a trace of any length takes constant memory.
 
-mod ascii;
 mod blkparse;
 mod device;
 mod disksim;
@@ -217,7 +216,7 @@ impl Parser {
         let device = &mut self.device;
         let parsed = match format {
             Format::DiskSim => disksim::read(text)?,
-            Format::DiskSimAscii => ascii::read(text, device)?,
+            Format::DiskSimAscii => disksim::read_ascii(text, device)?,
             Format::Blkparse => self.blkparse.read(text, self.line, device)?,
             Format::Iolog => self.iolog.read(text, device)?,
             Format::Spc => spc::read(text, device)?,
@@ -296,7 +295,7 @@ fn guess(first: &str) -> Result<Format, String> {
         // SPC has no signature, so it is tried last.
         _ if msr::is(first) => Ok(Format::Msr),
         _ if systor::is(first) => Ok(Format::Systor),
-        _ if ascii::is(first) => Ok(Format::DiskSimAscii),
+        _ if disksim::is_ascii(first) => Ok(Format::DiskSimAscii),
         _ if first.split(',').count() >= 5 => Ok(Format::Spc),
         _ => {
             Err("unknown trace format; known: DiskSim (`R Hit 12 8 900 100`, or \
