@@ -65,6 +65,8 @@ CREATE TABLE digests (
 );
 -- For the deletion of a shared text, which looks for the digests that refer to it.
 CREATE INDEX digests_by_common ON digests (common);
+-- For those of another revision, which are made again.
+CREATE INDEX digests_by_version ON digests (version);
 
 CREATE TABLE figures (
     run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,

@@ -5,6 +5,7 @@ mod insert;
 mod listing;
 mod merge;
 mod read;
+mod renew;
 mod row;
 mod watch;
 

@@ -58,6 +58,21 @@ fn a_digest_that_is_damaged_or_of_another_revision_is_none() {
 }
 
 #[test]
+fn digests_of_another_revision_are_made_again_once() {
+    with_each_kind(|location| {
+        let mut archive = open(location);
+        archive.keep(&(1..=4).map(entry).collect::<Vec<_>>()).unwrap();
+        let damaged = entry(4).id;
+        sql(&archive, "UPDATE digests SET version = '0', figures = ''");
+        sql(&archive, &format!("UPDATE records SET bytes = 1 WHERE run = '{damaged}'"));
+        assert_eq!(digests(&archive), [None, None, None, None]);
+        assert_eq!(archive.renew_digests(&read_back).unwrap(), 3);
+        assert_eq!(digests(&archive), [Some(digest(1)), Some(digest(2)), Some(digest(3)), None]);
+        assert_eq!(archive.renew_digests(&read_back).unwrap(), 0, "they are kept");
+    });
+}
+
+#[test]
 fn the_parts_of_a_whole_may_be_any_number() {
     let (_folder, archive) = archive();
     // Ids are 26 digits; more parameters than a statement of SQLite has.

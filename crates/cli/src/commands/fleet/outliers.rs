@@ -94,7 +94,7 @@ pub(super) fn run(arguments: &OutliersArgs, ui: Ui) -> Outcome {
     if let Some(Destination::File(file, _)) = &destination {
         output::refuse_other(file, &output::REPORT)?;
     }
-    let archive = arguments.archive.open_to_read()?;
+    let archive = results::renewed(arguments.archive.open_to_read()?);
     let filter = arguments.filter()?;
     let result = found(&archive, &filter, &arguments.metric, arguments.options())?;
     let command = arguments.command();

@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &ViewArgs, ui: Ui) -> Outcome {
     use drivelab_report::text::json_text;
 
     // One that cannot be opened is reported here and not in the browser.
-    arguments.archive.open()?;
+    drivelab_lab::results::renewed(arguments.archive.open()?);
     let failed = |error: std::io::Error| {
         let message = format!("port {} of 127.0.0.1 cannot be used", arguments.port);
         Refusal::machine(message)
