@@ -163,7 +163,12 @@ fn got_worse(result: &StudyResult) -> Option<Sentence> {
         let workload = &result.experiment.workloads[series.workload].summary;
         format!("{} for {workload} ({})", metric::label(&series.metric), sized(outcome, series))
     });
-    Sentence::listing("But worse:", parts, Some(Verdict::Slower))
+    Sentence::listing(&but_worse(result), parts, Some(Verdict::Slower))
+}
+
+/// The lead of what got worse though the answer is another.
+pub(super) fn but_worse(result: &StudyResult) -> String {
+    format!("But `{}` is worse in:", result.names()[result.candidate])
 }
 
 /// The interactions of factors in the primary metric.

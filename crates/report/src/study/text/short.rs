@@ -4,7 +4,7 @@
 use drivelab_core::record::{Doubt, MarkId};
 use drivelab_stats::Verdict;
 
-use super::super::words::{answer, withheld, worse};
+use super::super::words::{answer, but_worse, withheld, worse};
 use super::{conclusion, settle};
 use crate::outcome::{Sentence, direction};
 use crate::text::{Align, BOLD, Brief, Cell, DOUBT, Look, Table, rest};
@@ -130,7 +130,7 @@ fn got_worse(result: &StudyResult) -> Option<Sentence> {
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         format!("{label} of {}{more}", workloads.join(", "))
     });
-    Sentence::listing("But worse:", parts, None)
+    Sentence::listing(&but_worse(result), parts, None)
 }
 
 /// The risks in which the arms differ when power fails.
