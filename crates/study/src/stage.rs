@@ -72,7 +72,7 @@ pub trait Stage {
     }
 
     /// Makes the `reset` of a run that an earlier session did not end.
-    fn undo_run(&mut self, _request: Request) -> Result<(), Self::Error> {
+    fn undo_run(&mut self, _request: PlannedRun) -> Result<(), Self::Error> {
         Ok(())
     }
 
@@ -87,10 +87,10 @@ pub trait Stage {
     }
 
     /// Makes one run of the active arm.
-    fn run(&mut self, request: Request) -> Result<RunRecord, Self::Error>;
+    fn run(&mut self, request: PlannedRun) -> Result<RunRecord, Self::Error>;
 
     /// Makes several, whose records come in the order of `requests` and are the same as each alone.
-    fn run_all(&mut self, requests: &[Request]) -> Result<Vec<RunRecord>, Self::Error> {
+    fn run_all(&mut self, requests: &[PlannedRun]) -> Result<Vec<RunRecord>, Self::Error> {
         requests.iter().map(|request| self.run(*request)).collect()
     }
 
@@ -149,9 +149,9 @@ pub struct Evidence {
     pub text: String,
 }
 
-/// A run that is asked for.
+/// A run of the plan: one task of one arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Request {
+pub struct PlannedRun {
     /// The active arm.
     pub arm: usize,
     /// The task.

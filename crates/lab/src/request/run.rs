@@ -82,3 +82,25 @@ fn on_path(request: &Request, path: &Path, control: &Control<'_>) -> Result<RunR
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use drivelab_core::RefusalKind;
+    use drivelab_core::recipe::Adjust;
+
+    use super::*;
+
+    #[test]
+    fn a_suite_on_a_model_ends_when_its_control_says_so() {
+        let stop = AtomicBool::new(true);
+        let of = |name: &str| {
+            let work = Work::Suite(Box::new(suite::find(name, &Adjust::default()).unwrap()));
+            let request = Request::on_drive("generic-5400".parse().unwrap(), work, 1);
+            run(&request, &Control::silent(&stop))
+        };
+        assert_eq!(of("shape:scan").unwrap_err().kind, RefusalKind::Interrupted);
+        assert!(of("hdtune").unwrap().phases.iter().all(|phase| phase.figures.is_empty()));
+    }
+}

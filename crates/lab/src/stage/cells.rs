@@ -7,7 +7,7 @@ use drivelab_core::matrix::{Cell, Matrix};
 use drivelab_core::outline::Risk;
 use drivelab_core::record::RunRecord;
 use drivelab_engine::RunPlan;
-use drivelab_study::{Entered, Request, Stage, StoredRun, StudyFile, Task};
+use drivelab_study::{Entered, PlannedRun, Stage, StoredRun, StudyFile, Task};
 
 use super::cell_loads::{self, Region};
 use crate::interrupt;
@@ -98,7 +98,7 @@ impl Stage for RealCells {
         Ok(Entered::Ready)
     }
 
-    fn run(&mut self, request: Request) -> Result<RunRecord, Refusal> {
+    fn run(&mut self, request: PlannedRun) -> Result<RunRecord, Refusal> {
         let Task::Cell(index) = request.task else { unreachable!("a matrix has cells alone") };
         let of_cell = self.loads(index, request.seed);
         let path = of_cell.first().map(|one| one.path.clone()).unwrap_or_default();

@@ -17,7 +17,7 @@ use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
 use drivelab_core::{AtPath as _, Refusal};
 use drivelab_engine::{LaidOut, RunPlan};
-use drivelab_study::{Arm, Entered, Request, Stage, StoredRun, StudyFile, Task, Work, risk};
+use drivelab_study::{Arm, Entered, PlannedRun, Stage, StoredRun, StudyFile, Task, Work, risk};
 
 use super::cell_loads::{self, Region};
 use super::confirm::Confirm;
@@ -185,13 +185,13 @@ impl Hardware {
     }
 
     /// Measures a cell of the matrix, on each of its targets at the same time.
-    fn cell(&self, index: usize, request: Request) -> Result<RunRecord, Refusal> {
+    fn cell(&self, index: usize, request: PlannedRun) -> Result<RunRecord, Refusal> {
         let loads = self.cell_loads(index, request)?;
         self.make(self.found(request.arm), request::Work::Cell(loads), request.seed)
     }
 
     /// The loads of a cell of the matrix, one for each of its targets.
-    fn cell_loads(&self, index: usize, request: Request) -> Result<Vec<CellLoad>, Refusal> {
+    fn cell_loads(&self, index: usize, request: PlannedRun) -> Result<Vec<CellLoad>, Refusal> {
         let arm = &self.study.arms[request.arm];
         let regions = self.paths[request.arm].iter().map(|path| {
             let path = path.canonicalize().at_path("find", path)?;
@@ -216,7 +216,7 @@ impl Hardware {
         let message = format!("the command of arm `{arm}` failed ({}): {command}", ended.status);
         let failure = Refusal::machine(message);
         Err(match ended.said.as_str() {
-            "" => failure,
+            "" => failure.hint("it printed nothing; try it in a shell"),
             said => failure.hint(format!("its output: {said}")),
         })
     }
@@ -317,13 +317,13 @@ impl Hardware {
 
 impl Hardware {
     /// The plan of a load, which is what `request` asks for.
-    pub fn plan(&self, request: Request, workload: Workload) -> Result<RunPlan, Refusal> {
+    pub fn plan(&self, request: PlannedRun, workload: Workload) -> Result<RunPlan, Refusal> {
         let path = self.canonical(request.arm)?;
         Ok(self.load(request, workload).plan(path, request.seed, &self.permissions()))
     }
 
     /// A load as its arm has it done.
-    fn load(&self, request: Request, workload: Workload) -> Load {
+    fn load(&self, request: PlannedRun, workload: Workload) -> Load {
         let arm = &self.study.arms[request.arm];
         let workload = Workload { size: workload.size.or(self.size), ..workload };
         let load = Load::new(workload);
@@ -355,7 +355,7 @@ impl Hardware {
 
     /// The work of a request.
     #[cfg(feature = "mpi")]
-    pub fn work(&self, request: Request) -> Work {
+    pub fn work(&self, request: PlannedRun) -> Work {
         self.study.work(request.task)
     }
 
@@ -420,7 +420,7 @@ impl Stage for Hardware {
         Ok(())
     }
 
-    fn undo_run(&mut self, request: Request) -> Result<(), Refusal> {
+    fn undo_run(&mut self, request: PlannedRun) -> Result<(), Refusal> {
         let Work::Command(command) = self.study.work(request.task) else { return Ok(()) };
         let path = self.found(request.arm);
         self.commands.undo_run(&self.study, &command, request, &path)
@@ -447,7 +447,7 @@ impl Stage for Hardware {
         left
     }
 
-    fn run(&mut self, request: Request) -> Result<RunRecord, Refusal> {
+    fn run(&mut self, request: PlannedRun) -> Result<RunRecord, Refusal> {
         if let Task::Cell(index) = request.task {
             return self.cell(index, request);
         }

@@ -10,7 +10,7 @@ use drivelab_core::units::Span;
 use drivelab_core::{AtPath as _, Refusal};
 use drivelab_engine::{Program, ProgramEnd, Ran};
 use drivelab_study::command::{Command, Filling, Printed, Template};
-use drivelab_study::{Request, StudyFile, Task};
+use drivelab_study::{PlannedRun, StudyFile, Task};
 use serde::{Deserialize, Serialize};
 
 use crate::interrupt;
@@ -75,7 +75,7 @@ impl Step {
 pub(super) fn filled_steps(
     study: &StudyFile,
     command: &Command,
-    request: Request,
+    request: PlannedRun,
     ground: &Ground<'_>,
 ) -> Result<Vec<Step>, Refusal> {
     let arm = &study.arms[request.arm];
@@ -113,7 +113,7 @@ pub(super) fn refuse_targets(study: &StudyFile, targets: &[Vec<PathBuf>]) -> Res
                 let message = format!("`{{{name}}}` cannot be `{path}`: its name is not UTF-8");
                 return Err(Refusal::request(message).hint("rename it, or link to it"));
             }
-            let request = Request { arm, task: Task::Workload(index), seed: 0, specimen: None };
+            let request = PlannedRun { arm, task: Task::Workload(index), seed: 0, specimen: None };
             filled_steps(study, command, request, &ground_at(path, None))?;
         }
     }
@@ -163,7 +163,7 @@ impl Commands {
         &mut self,
         study: &StudyFile,
         command: &Command,
-        request: Request,
+        request: PlannedRun,
         path: &Path,
         edges: Edges<'_>,
     ) -> Result<RunRecord, Refusal> {
@@ -188,7 +188,7 @@ impl Commands {
         &mut self,
         study: &StudyFile,
         command: &Command,
-        request: Request,
+        request: PlannedRun,
         ground: Ground<'_>,
         make: Make<'_>,
     ) -> Result<RunRecord, Refusal> {
@@ -243,7 +243,7 @@ impl Commands {
         &mut self,
         study: &StudyFile,
         command: &Command,
-        request: Request,
+        request: PlannedRun,
         path: &Path,
     ) -> Result<(), Refusal> {
         let _whole = interrupt::shield();
@@ -288,6 +288,7 @@ impl Commands {
         succeeded(reset, &ran).map_err(|Lost(why)| {
             let message = format!("what follows a run failed, so the next would differ: {why}");
             Refusal::machine(message)
+                .hint("try the command of `reset` in a shell; `output/` has all it printed")
         })?;
         self.is_open = false;
         Ok(())
@@ -402,7 +403,7 @@ mod tests {
         let study = StudyFile::parse("x.toml", text, &DriveKeys).unwrap();
         let command = study.workloads[0].work.command().unwrap();
         let task = Task::Workload(0);
-        let request = Request { arm: 0, task, seed: 1, specimen: None };
+        let request = PlannedRun { arm: 0, task, seed: 1, specimen: None };
         let mut steps = Vec::new();
         let mut make = |step: &Step, _: &AtomicBool| {
             steps.push(step.what.clone());

@@ -9,7 +9,7 @@ use drivelab_core::rng::Rng;
 use crate::agenda::Agenda;
 use crate::file::{Arm, StudyFile};
 use crate::folder::{InForce, Out};
-use crate::stage::{Entered, Request, Stage, StageName, StoredRun, Task};
+use crate::stage::{Entered, PlannedRun, Stage, StageName, StoredRun, Task};
 use drivelab_core::control::{Control, Event};
 use twice::make_twice;
 
@@ -110,7 +110,8 @@ fn make<S: Stage + ?Sized>(
     control: &Control<'_>,
     refuses: Refuses<'_>,
 ) -> Result<Option<Progressed>, S::Error> {
-    let requests: Vec<Request> = runs.iter().map(|(_, task)| request(study, step, *task)).collect();
+    let requests: Vec<PlannedRun> =
+        runs.iter().map(|(_, task)| request(study, step, *task)).collect();
     let has_reset = keep_reset(study, out, &requests, control)?;
     let made = if study.checks_determinism {
         make_twice(stage, &requests)
@@ -149,7 +150,7 @@ fn make<S: Stage + ?Sized>(
 fn keep_reset(
     study: &StudyFile,
     out: &Out,
-    requests: &[Request],
+    requests: &[PlannedRun],
     control: &Control<'_>,
 ) -> Result<bool, Refusal> {
     // Only a run that is made alone can have a reset for later.
@@ -174,8 +175,8 @@ fn ended<S: Stage + ?Sized>(stage: &S, control: &Control<'_>) -> Option<Progress
 }
 
 /// The request to the stage for a run.
-fn request(study: &StudyFile, step: &Step, task: Task) -> Request {
-    Request {
+fn request(study: &StudyFile, step: &Step, task: Task) -> PlannedRun {
+    PlannedRun {
         arm: step.arm,
         task,
         seed: seed(study, step, task),
@@ -375,8 +376,8 @@ mod tests {
             "machine".into()
         }
 
-        fn run(&mut self, request: Request) -> Result<RunRecord, Refusal> {
-            let Request { task, seed, .. } = request;
+        fn run(&mut self, request: PlannedRun) -> Result<RunRecord, Refusal> {
+            let PlannedRun { task, seed, .. } = request;
             self.seeds.push(seed);
             let total = Tally::default().record();
             Ok(RunRecord {
@@ -410,7 +411,7 @@ mod tests {
             fail(self.fails[1])
         }
 
-        fn undo_run(&mut self, _: Request) -> Result<(), Refusal> {
+        fn undo_run(&mut self, _: PlannedRun) -> Result<(), Refusal> {
             fail(self.fails[0])
         }
 
@@ -490,7 +491,7 @@ mod tests {
             };
             let control = Control::new(&stop, &observer);
             let out = Out::create(folder.path(), &text, &header, &control).unwrap();
-            let request = Request { arm: 1, task: Task::Workload(0), seed: 1, specimen: None };
+            let request = PlannedRun { arm: 1, task: Task::Workload(0), seed: 1, specimen: None };
             out.entering(&InForce { arm: "two".into(), run: Some(request) }, &control).unwrap();
             let mut machine =
                 Machine { study: &study, boot: None, seeds: Vec::new(), drifts: false, fails };

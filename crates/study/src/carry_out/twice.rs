@@ -4,7 +4,7 @@ use drivelab_core::Refusal;
 use drivelab_core::record::RunRecord;
 use serde_json::Value;
 
-use crate::stage::{Evidence, Request, Stage};
+use crate::stage::{Evidence, PlannedRun, Stage};
 
 /// Characters of a line that a message shows.
 const SHOWN: usize = 120;
@@ -15,7 +15,7 @@ const SHOWN: usize = 120;
 /// A run could not be made, or the second differs: the message names the first difference.
 pub(super) fn make_twice<S: Stage + ?Sized>(
     stage: &mut S,
-    requests: &[Request],
+    requests: &[PlannedRun],
 ) -> Result<Vec<RunRecord>, S::Error> {
     let (first, first_evidence) = (stage.run_all(requests)?, stage.evidence());
     let (second, second_evidence) = (stage.run_all(requests)?, stage.evidence());

@@ -8,7 +8,7 @@ use drivelab_core::Refusal;
 use serde::{Deserialize, Serialize};
 
 use crate::keep::{AtPath as _, KeptFolder, Owner, Seal};
-use crate::stage::Request;
+use crate::stage::PlannedRun;
 use drivelab_core::Control;
 
 const NAME: &str = "entered.json";
@@ -19,7 +19,7 @@ pub(crate) struct InForce {
     pub(crate) arm: String,
     /// The run under way, where its workload has a `reset`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) run: Option<Request>,
+    pub(crate) run: Option<PlannedRun>,
 }
 
 /// Records what is about to be put in force: it is on the disk when this returns.

@@ -157,10 +157,9 @@ fn read(arguments: &FitArgs) -> Result<Measurements, Refusal> {
     let files = &arguments.measurements;
     if files.iter().any(|path| is_run(path)) {
         if let Some(other) = files.iter().find(|path| !is_run(path)) {
-            return Err(Refusal::request(format!(
-                "`{}` is not a run record (.json), but the other files are",
-                other.display()
-            )));
+            let what = "is not a run record (.json), but other files are";
+            return Err(Refusal::request(format!("`{}` {what}", other.display()))
+                .hint("give run records only, or files of measurements (.toml) only"));
         }
         return of_runs(arguments);
     }
@@ -174,6 +173,7 @@ fn read(arguments: &FitArgs) -> Result<Measurements, Refusal> {
         all.join(read_one(path)?).map_err(|wrong| {
             let (first, path) = (first.display(), path.display());
             Refusal::request(format!("`{first}` and `{path}` cannot be fitted together: {wrong}"))
+                .hint("leave one of them out")
         })?;
     }
     all.kind = kind(all.kind, arguments.kind)?;

@@ -64,8 +64,10 @@ pub(super) fn resume(arguments: &StudyArgs, executor: &mut dyn Executor, ui: Ui)
         (None, None) if is_quick => last(&by_name(COMMANDS)),
         (None, Some(name)) => last(&by_name(name)),
         (None, None) => {
-            let message = "--resume needs the name of the study, or its folder: --out DIR";
-            return Err(Refusal::request(message));
+            let message = "--resume needs the name of the study, or its folder";
+            return Err(
+                Refusal::request(message).hint("name one: drivelab study --resume --out DIR")
+            );
         }
     };
     let typed = if is_quick || arguments.study.is_some() {
@@ -73,6 +75,8 @@ pub(super) fn resume(arguments: &StudyArgs, executor: &mut dyn Executor, ui: Ui)
     } else {
         None
     };
+    // A journal of many runs takes a while to read; until a stage is up, nothing is left behind.
+    let reading = interrupt::reading();
     let begun = Begun::open(&folder)?;
     let (name, text, mut study) = match typed {
         Some(typed) => typed,
@@ -82,6 +86,7 @@ pub(super) fn resume(arguments: &StudyArgs, executor: &mut dyn Executor, ui: Ui)
     let again = Asked { size: begun.size(&study, &text).or(asked.size), ..asked.clone() };
     refuse_other_size(arguments.size, &again, &folder)?;
     refuse_other_blocks(&begun, &study, &again, arguments)?;
+    drop(reading);
     let ranks = executor.ranks();
     let set_up = arguments.in_place.as_deref();
     let wanted = Wanted { study: &mut study, text: &text, asked: &again, set_up };
@@ -90,8 +95,7 @@ pub(super) fn resume(arguments: &StudyArgs, executor: &mut dyn Executor, ui: Ui)
     let asked = Asked { blocks: study.blocks, ranks, ..asked };
     let header = header(&study, stage.target(), plan(&study), &asked);
     let console = Console::new(ui);
-    // A journal of many runs takes a while to read, too. A guest or a server that is up needs this
-    // process to end it.
+    // The same for its runs, unless a guest or a server is up, which needs this process to end it.
     let is_alone = matches!(study.stage, StageName::Simulate | StageName::Hardware);
     let reading = is_alone.then(interrupt::reading);
     let going = begun.resume(&text, &header, &console.control())?;
@@ -180,7 +184,9 @@ impl Session<'_> {
         let header = header(study, stage.target(), self.plan, &self.asked);
         // Ctrl-C ends a conclusion at once: no guest or server may be left by then.
         drop(stage);
+        let reading = interrupt::reading();
         let kept = KeptStudy::new(self.text, header, frame, runs);
+        drop(reading);
         conclude::conclude(study, &kept, &progressed, (&folder, self.keep), ui)
     }
 }

@@ -13,7 +13,7 @@ use drivelab_core::units::Span;
 use drivelab_core::{AtPath as _, Refusal};
 use drivelab_files::{Marked, Marker};
 use drivelab_serve::server::why_void;
-use drivelab_study::{Request, Stage, StoredRun, StudyFile, Task, Work};
+use drivelab_study::{PlannedRun, Stage, StoredRun, StudyFile, Task, Work};
 
 use super::Simulator;
 use super::cell_loads::{self, Region};
@@ -58,7 +58,7 @@ impl Emulator {
     }
 
     /// Measures a cell of the matrix: each of its drives is a part of the file.
-    fn cell(&self, index: usize, request: Request, path: &Path) -> Result<RunRecord, Refusal> {
+    fn cell(&self, index: usize, request: PlannedRun, path: &Path) -> Result<RunRecord, Refusal> {
         let (matrix, cells) = self.drives.matrix().expect("its cells are runs");
         let cell = &cells[index];
         let parts = self.drives.parts(request)?;
@@ -84,8 +84,8 @@ impl Emulator {
     }
 
     /// The record of a drive that this host served, with the lateness of the answers.
-    fn served(&self, record: RunRecord, served: Served, request: Request) -> RunRecord {
-        let Request { arm, task, .. } = request;
+    fn served(&self, record: RunRecord, served: Served, request: PlannedRun) -> RunRecord {
+        let PlannedRun { arm, task, .. } = request;
         let mut marks = record.marks;
         marks.insert(0, emulated());
         let why = why_void(&served).filter(|_| depends_on_drive(&record.phases, &served));
@@ -110,8 +110,8 @@ impl Stage for Emulator {
     }
 
     /// Serves a drive that no run has used, as simulate does, and measures it.
-    fn run(&mut self, request: Request) -> Result<RunRecord, Refusal> {
-        let Request { arm, task, seed, .. } = request;
+    fn run(&mut self, request: PlannedRun) -> Result<RunRecord, Refusal> {
+        let PlannedRun { arm, task, seed, .. } = request;
         let spec = self.drives.spec(arm, task).to_string();
         if let Task::Cell(index) = task {
             let drive = self.serve(&spec, self.drives.parts(request)?.seed)?;

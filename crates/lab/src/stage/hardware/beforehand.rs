@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use drivelab_core::Refusal;
 use drivelab_core::matrix::Matrix;
-use drivelab_study::{Arm, Request, StudyFile, Task};
+use drivelab_study::{Arm, PlannedRun, StudyFile, Task};
 
 use crate::interrupt;
 
@@ -99,14 +99,14 @@ fn is_switched(arm: &Arm) -> bool {
 pub(super) fn try_kinds(
     study: &StudyFile,
     arm: usize,
-    try_one: &dyn Fn(Request) -> Result<(), Refusal>,
+    try_one: &dyn Fn(PlannedRun) -> Result<(), Refusal>,
 ) -> Result<(), Refusal> {
     let name = &study.arms[arm].name;
     for task in kinds(study) {
         if interrupt::requested() {
             break;
         }
-        let request = Request { arm, task, seed: study.seed, specimen: None };
+        let request = PlannedRun { arm, task, seed: study.seed, specimen: None };
         try_one(request).map_err(|failure| match task {
             Task::Workload(number) => {
                 let workload = &study.workloads[number].name;

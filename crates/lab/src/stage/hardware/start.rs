@@ -7,7 +7,7 @@ use drivelab_core::units::{Bytes, Time};
 use drivelab_core::{Control, Refusal};
 use drivelab_engine::{RunPlan, StartLine};
 use drivelab_study::ranks::{Line, Measured, Member};
-use drivelab_study::{Request, Work};
+use drivelab_study::{PlannedRun, Work};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::Hardware;
@@ -16,11 +16,12 @@ use crate::{interrupt, measure};
 impl Member for Hardware {
     fn run_from(
         &mut self,
-        request: Request,
+        request: PlannedRun,
         line: &mut Line<'_>,
     ) -> Result<Option<Measured>, Refusal> {
         let Work::Load(workload) = self.work(request) else {
-            return Err(Refusal::request("hosts begin nothing but loads together"));
+            return Err(Refusal::request("hosts begin nothing but loads together")
+                .hint("leave other workloads out: --only W,..."));
         };
         measured(&self.plan(request, *workload)?, &interrupt::silent(), line)
     }

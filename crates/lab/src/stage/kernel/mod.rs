@@ -22,7 +22,7 @@ use drivelab_files::{Marked, Marker};
 use drivelab_guest::kernel::Kernel;
 use drivelab_model::About;
 use drivelab_study::command::Command;
-use drivelab_study::{Evidence, Request, Stage, StoredRun, StudyFile, Task, Work};
+use drivelab_study::{Evidence, PlannedRun, Stage, StoredRun, StudyFile, Task, Work};
 
 use super::Simulator;
 use super::parallel;
@@ -86,14 +86,14 @@ impl KernelStage {
     }
 
     /// A load as its arm has it done.
-    fn load(&self, request: Request, workload: &Workload) -> Load {
+    fn load(&self, request: PlannedRun, workload: &Workload) -> Load {
         let arm = &self.study.arms[request.arm];
         let load = Load::new(workload.clone());
         Load { ioengine: arm.ioengine, direct: arm.direct.unwrap_or(load.direct), ..load }
     }
 
     /// The run of `work` in the guest of a request.
-    fn asked(&self, request: Request, work: request::Work) -> Result<crate::Request, Refusal> {
+    fn asked(&self, request: PlannedRun, work: request::Work) -> Result<crate::Request, Refusal> {
         let spec = self.drives.spec(request.arm, request.task);
         let asked = crate::Request::on_drive(spec, work, request.seed);
         Ok(asked.with_profile(self.drives.profile(request).clone()).in_guest(GuestOptions {
@@ -122,7 +122,7 @@ impl KernelStage {
     }
 
     /// Makes a run of a load or a suite, whose drive is drawn.
-    fn make(&self, request: Request) -> Result<RunRecord, Refusal> {
+    fn make(&self, request: PlannedRun) -> Result<RunRecord, Refusal> {
         if let Task::Cell(index) = request.task {
             return self.cell(index, request);
         }
@@ -137,7 +137,7 @@ impl KernelStage {
     }
 
     /// Makes a run of a cell, whose threads are jobs in the guest.
-    fn cell(&self, index: usize, request: Request) -> Result<RunRecord, Refusal> {
+    fn cell(&self, index: usize, request: PlannedRun) -> Result<RunRecord, Refusal> {
         let (matrix, cells) = self.drives.matrix().expect("its cells are runs");
         let (numjobs, workload) = cells[index].jobs(matrix).map_err(Refusal::request_error)?;
         let load = Load { numjobs, ..self.load(request, &workload) };
@@ -149,7 +149,7 @@ impl KernelStage {
     }
 
     /// Makes a run of a command: all its steps in one guest.
-    fn command(&mut self, command: &Command, request: Request) -> Result<RunRecord, Refusal> {
+    fn command(&mut self, command: &Command, request: PlannedRun) -> Result<RunRecord, Refusal> {
         let is_mounted = has(&self.study, request.arm, request.task)?.mounted.is_some();
         let disk = seen::disk(&self.drives.about(request.arm));
         let programs = command.programs.clone();
@@ -241,7 +241,7 @@ impl Stage for KernelStage {
         format!("{} under Linux {release} ({sha256:.16})", self.drives.target())
     }
 
-    fn run(&mut self, request: Request) -> Result<RunRecord, Refusal> {
+    fn run(&mut self, request: PlannedRun) -> Result<RunRecord, Refusal> {
         self.drives.draw(&[request]);
         if let Work::Command(command) = self.drives.work(request.task).clone() {
             return self.command(&command, request);
@@ -249,7 +249,7 @@ impl Stage for KernelStage {
         self.make(request)
     }
 
-    fn run_all(&mut self, requests: &[Request]) -> Result<Vec<RunRecord>, Refusal> {
+    fn run_all(&mut self, requests: &[PlannedRun]) -> Result<Vec<RunRecord>, Refusal> {
         if self.guests == NonZeroUsize::MIN {
             return requests.iter().map(|request| self.run(*request)).collect();
         }

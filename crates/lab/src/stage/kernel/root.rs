@@ -37,11 +37,11 @@ pub(super) fn with_this_program(mut root: Initramfs) -> Result<Initramfs, Refusa
 pub(super) fn add_program(root: &mut Initramfs, program: &Path) -> Result<(), Refusal> {
     let Some(name) = program.file_name().and_then(|name| name.to_str()) else {
         let message = format!("`{}` is not a program", program.display());
-        return Err(Refusal::request(message));
+        return Err(Refusal::request(message).hint("name a program, or its path"));
     };
     let Some(path) = find(program) else {
         let message = format!("the program `{}` is not installed", program.display());
-        return Err(Refusal::machine(message));
+        return Err(Refusal::machine(message).hint("install it, or give its path"));
     };
     root.add_program(name, &path).at_path("read", &path)
 }

@@ -19,7 +19,7 @@ use drivelab_model::profile::Profile;
 use drivelab_model::{About, Specimens};
 use drivelab_study::file::{NamedWorkload, Needs};
 use drivelab_study::risk::{self, WriteCache};
-use drivelab_study::{Request, Stage, StageName, StoredRun, StudyFile, Task, Work};
+use drivelab_study::{PlannedRun, Stage, StageName, StoredRun, StudyFile, Task, Work};
 
 use super::{options, parallel};
 use crate::attached;
@@ -113,7 +113,7 @@ impl Simulator {
     }
 
     /// Draws the drives that these runs are made on, and forgets all others.
-    pub(super) fn draw(&mut self, requests: &[Request]) {
+    pub(super) fn draw(&mut self, requests: &[PlannedRun]) {
         let Some(specimens) = &self.specimens else { return };
         let wanted: BTreeSet<(usize, u32)> =
             requests.iter().filter_map(|request| Some((request.arm, request.specimen?))).collect();
@@ -126,13 +126,13 @@ impl Simulator {
     }
 
     /// The drive of a run.
-    pub(super) fn profile(&self, request: Request) -> &Profile {
+    pub(super) fn profile(&self, request: PlannedRun) -> &Profile {
         let drawn = request.specimen.and_then(|number| self.drawn.get(&(request.arm, number)));
         drawn.unwrap_or(&self.arms[request.arm].profile)
     }
 
     /// The run of a cell; `None` for any other.
-    fn cell(&self, request: Request) -> Result<Option<CellRun>, Refusal> {
+    fn cell(&self, request: PlannedRun) -> Result<Option<CellRun>, Refusal> {
         let (Task::Cell(index), Some((matrix, cells))) = (request.task, &self.matrix) else {
             return Ok(None);
         };
@@ -147,7 +147,7 @@ impl Simulator {
     }
 
     /// The drives of a cell as parts of one file.
-    pub(super) fn parts(&self, request: Request) -> Result<Parts, Refusal> {
+    pub(super) fn parts(&self, request: PlannedRun) -> Result<Parts, Refusal> {
         let run = self.cell(request)?.expect("only cells have parts");
         let arm = &self.arms[request.arm];
         // The size is the same with any seed.
@@ -157,7 +157,7 @@ impl Simulator {
     }
 
     /// Makes the cells whose figures are not known yet, each once.
-    fn make_cells(&mut self, requests: &[Request]) -> Result<(), Refusal> {
+    fn make_cells(&mut self, requests: &[PlannedRun]) -> Result<(), Refusal> {
         let mut missing = BTreeMap::new();
         for request in requests {
             if let Some(run) = self.cell(*request)?
@@ -181,8 +181,8 @@ impl Simulator {
     }
 
     /// The record of a run; what it takes of cells is there.
-    fn make(&self, request: Request) -> Result<RunRecord, Refusal> {
-        let Request { arm, task, seed, .. } = request;
+    fn make(&self, request: PlannedRun) -> Result<RunRecord, Refusal> {
+        let PlannedRun { arm, task, seed, .. } = request;
         let ModelledArm { profile_ref, options, .. } = &self.arms[arm];
         let profile = self.profile(request);
         if let Some(run) = self.cell(request)? {
@@ -225,7 +225,7 @@ impl Simulator {
     /// The number of runs that the cells of a matrix of several drives rest on.
     fn rests_on(&self, runs: &[StoredRun]) -> Option<String> {
         let (matrix, _) = self.matrix.as_ref().filter(|(matrix, _)| matrix.targets.len() > 1)?;
-        let request = |run: &StoredRun| Request {
+        let request = |run: &StoredRun| PlannedRun {
             arm: run.step.arm,
             task: run.task,
             seed: run.record.config.seed,
@@ -366,13 +366,13 @@ impl Stage for Simulator {
         if self.specimens.is_some() { format!("{target}, a specimen a block") } else { target }
     }
 
-    fn run(&mut self, request: Request) -> Result<RunRecord, Refusal> {
+    fn run(&mut self, request: PlannedRun) -> Result<RunRecord, Refusal> {
         self.draw(&[request]);
         self.make_cells(&[request])?;
         self.make(request)
     }
 
-    fn run_all(&mut self, requests: &[Request]) -> Result<Vec<RunRecord>, Refusal> {
+    fn run_all(&mut self, requests: &[PlannedRun]) -> Result<Vec<RunRecord>, Refusal> {
         self.draw(requests);
         self.make_cells(requests)?;
         parallel::map(self.threads, requests, |request| self.make(*request)).into_iter().collect()
@@ -494,13 +494,13 @@ number_ios = 500
     }
 
     /// A run of every kind in every arm.
-    fn requests(study: &StudyFile) -> Vec<Request> {
+    fn requests(study: &StudyFile) -> Vec<PlannedRun> {
         let points = study.curve.as_ref().map_or(0, |curve| curve.depths.len());
         let tasks = (0..study.workloads.len()).map(Task::Workload);
         let tasks = tasks.chain((0..points).map(Task::Curve));
         let tasks: Vec<Task> = tasks.chain((0..study.cells.len()).map(Task::Cell)).collect();
         let specimen = study.draws_specimens.then_some(3);
-        let request = move |arm, task| Request { arm, task, seed: 7, specimen };
+        let request = move |arm, task| PlannedRun { arm, task, seed: 7, specimen };
         let of_arm = |arm| tasks.iter().map(move |&task| request(arm, task));
         (0..study.arms.len()).flat_map(of_arm).collect()
     }

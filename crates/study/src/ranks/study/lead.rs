@@ -9,7 +9,7 @@ use drivelab_core::{Refusal, counted};
 
 use super::{Answer, HEARD, Member, Own, RunResult, Terms, Word, make, make_one, words};
 use crate::ranks::{Crew, Gathered, Ranks, together};
-use crate::stage::{Entered, Request, Stage, StoredRun};
+use crate::stage::{Entered, PlannedRun, Stage, StoredRun};
 
 /// The stage of a study on many hosts, at rank 0.
 #[derive(Debug)]
@@ -243,7 +243,7 @@ impl<R: Ranks, S: Member> Stage for Leader<'_, '_, R, S> {
         self.is_reverted && self.stage.is_reverted()
     }
 
-    fn run(&mut self, request: Request) -> Result<RunRecord, S::Error> {
+    fn run(&mut self, request: PlannedRun) -> Result<RunRecord, S::Error> {
         if let Some(size) = self.size {
             self.stage.use_size(size);
         }

@@ -20,14 +20,14 @@ use serde::{Deserialize, Serialize};
 
 use super::joint::{Line, Measured, Own, Terms, make};
 use super::{Crew, Ranks};
-use crate::stage::{Request, Stage};
+use crate::stage::{PlannedRun, Stage};
 
 /// The part of one rank in a study: a stage whose runs can wait for those of other ranks.
 pub trait Member: Stage {
     /// Makes a run that begins when `line` says, as [`make`] asks for it.
     fn run_from(
         &mut self,
-        request: Request,
+        request: PlannedRun,
         line: &mut Line<'_>,
     ) -> Result<Option<Measured>, Self::Error>;
 
@@ -44,7 +44,7 @@ enum Word {
     /// Activate an arm.
     Enter(usize),
     /// Make a run, on this much of the target.
-    Run(Request, Option<Bytes>),
+    Run(PlannedRun, Option<Bytes>),
     /// Leave the active arm.
     Leave(usize),
     /// Undoes an arm that an earlier session left in force.
@@ -85,14 +85,14 @@ fn make_one<R: Ranks, S: Member>(
     crew: &mut Crew<'_, R>,
     terms: &Terms,
     stage: &mut S,
-    request: Request,
+    request: PlannedRun,
 ) -> Own<S::Error> {
     let seed = match crew.rank() {
         0 => request.seed,
         rank => Rng::for_part(request.seed, u64::from(rank)).bits(),
     };
     make(crew, terms, |line| {
-        let made = stage.run_from(Request { seed, ..request }, line)?;
+        let made = stage.run_from(PlannedRun { seed, ..request }, line)?;
         Ok(made.map(|made| Measured { record: slim(made.record), ..made }))
     })
 }

@@ -88,7 +88,7 @@ impl Stage for Bench<'_> {
         Ok(())
     }
 
-    fn run(&mut self, _request: Request) -> Result<RunRecord, Refusal> {
+    fn run(&mut self, _request: PlannedRun) -> Result<RunRecord, Refusal> {
         unreachable!("ranks run together")
     }
 
@@ -112,7 +112,7 @@ impl Stage for Bench<'_> {
 impl Member for Bench<'_> {
     fn run_from(
         &mut self,
-        request: Request,
+        request: PlannedRun,
         line: &mut Line<'_>,
     ) -> Result<Option<Measured>, Refusal> {
         let rank = self.thread.rank();
@@ -376,7 +376,7 @@ fn a_run_that_one_rank_cannot_make_ends_the_study_with_its_reason() {
 
 #[test]
 fn what_a_request_is_survives_the_way() {
-    let request = Request { arm: 1, task: Task::Workload(2), seed: 1 << 63, specimen: None };
+    let request = PlannedRun { arm: 1, task: Task::Workload(2), seed: 1 << 63, specimen: None };
     let word = words(&Word::Run(request, Some(Bytes::mib(1))));
     let Word::Run(read, Some(size)) = serde_json::from_slice(&word).unwrap() else { panic!() };
     assert_eq!((read, size), (request, Bytes::mib(1)));
