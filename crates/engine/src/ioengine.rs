@@ -83,9 +83,12 @@ pub(crate) fn choose(
     if let Some(other) = asked.filter(|asked| polled && *asked != IoEngine::IoUring) {
         return Err(IoEngineError::NothingToPoll(other));
     }
-    // Before the ring is probed: these two work where io_uring is forbidden.
+    // Before the ring is probed: these three work where io_uring is forbidden.
     if asked == Some(IoEngine::Null) {
         return Ok((IoEngine::Null, None));
+    }
+    if asked == Some(IoEngine::Libaio) {
+        return Ok((IoEngine::Libaio, None));
     }
     if asked == Some(IoEngine::Psync) {
         return match depth {
@@ -217,7 +220,7 @@ mod tests {
     #[test]
     fn polling_is_never_given_up_silently() {
         let polling = Polling { submissions: true, ..Polling::default() };
-        for other in [IoEngine::Psync, IoEngine::Null] {
+        for other in [IoEngine::Libaio, IoEngine::Psync, IoEngine::Null] {
             let error = choose(Some(other), polling, closed(1), || Ok(())).unwrap_err();
             assert!(error.hint().contains("io_uring"), "{error}");
         }

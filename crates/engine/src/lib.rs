@@ -2,7 +2,8 @@
 //! that protects data.
 //!
 //! [`run`] measures a file or a block device of this machine with the loop of [`drivelab_load`],
-//! over [`drivelab_core::Target`]. The targets are [`Ring`], [`Psync`] and [`Null`].
+//! over [`drivelab_core::Target`]. The targets are [`Ring`], [`Aio`], [`Psync`] and
+//! [`Null`].
 //!
 //! Every write passes the guard: it never writes a block device that is in use or whose name was
 //! not repeated, and never a file with foreign data unless that was allowed.
@@ -37,6 +38,7 @@ pub use open::{
 pub use plan::RunPlan;
 pub use program::{LOCALE, Program, ProgramEnd, Ran};
 pub use run::{RunOutcome, fits, lend, run, run_from, run_together, try_out};
+pub use sys::aio::Aio;
 pub use sys::child::expect_children;
 pub use sys::descriptors::with_own_descriptors;
 pub use sys::ring::Ring;

@@ -6,6 +6,7 @@ pub const STUDIES: &[(&str, &str)] = &[
     ("ahci-or-nvme", include_str!("../../../studies/ahci-or-nvme.toml")),
     ("bios-modes", include_str!("../../../studies/bios-modes.toml")),
     ("buffered-or-direct", include_str!("../../../studies/buffered-or-direct.toml")),
+    ("libaio-or-io-uring", include_str!("../../../studies/libaio-or-io-uring.toml")),
     ("ncq-and-caching", include_str!("../../../studies/ncq-and-caching.toml")),
     ("none-or-deadline", include_str!("../../../studies/none-or-deadline.toml")),
     ("over-provisioning", include_str!("../../../studies/over-provisioning.toml")),

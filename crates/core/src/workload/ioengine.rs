@@ -10,6 +10,8 @@ use crate::config::Choice;
 pub enum IoEngine {
     /// Many requests at once through a ring shared with the kernel.
     IoUring,
+    /// Many requests at once through Linux AIO, which is asynchronous without the page cache only.
+    Libaio,
     /// `pread` and `pwrite`: one request at a time.
     Psync,
     /// Requests that do no I/O and complete at once: the cost of the loop itself.
@@ -18,8 +20,12 @@ pub enum IoEngine {
 
 impl Choice for IoEngine {
     const WHAT: &'static str = "`ioengine`";
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("io_uring", Self::IoUring), ("psync", Self::Psync), ("null", Self::Null)];
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("io_uring", Self::IoUring),
+        ("libaio", Self::Libaio),
+        ("psync", Self::Psync),
+        ("null", Self::Null),
+    ];
 }
 choice_as_text!(IoEngine);
 

@@ -5,7 +5,7 @@ pub(crate) mod clock;
 pub(crate) mod contents;
 mod null;
 pub(crate) mod pattern;
-mod psync;
+pub(crate) mod psync;
 
 pub use clock::Clock;
 pub use null::Null;

@@ -60,7 +60,6 @@ impl Psync {
 
     fn call(&mut self, request: &Request) -> std::io::Result<usize> {
         let (file, offset) = (&self.job.file, request.lba.byte_offset().get());
-        let bytes = request.sectors.bytes().get();
         let moved = length(request);
         debug_assert!(moved as u64 <= self.job.largest.get(), "a buffer holds the largest request");
         match request.op {
@@ -83,15 +82,20 @@ impl Psync {
             }
             Op::Flush if self.job.flush_data_only => file.sync_data().map(|()| 0),
             Op::Flush => file.sync_all().map(|()| 0),
-            Op::Trim if self.job.trim == Trim::Discard => discard(file, offset, bytes).map(|()| 0),
-            Op::Trim => {
-                // PUNCH_HOLE is accepted only together with KEEP_SIZE (`man 2 fallocate`).
-                let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-                rustix::fs::fallocate(file, punch, offset, bytes)?;
-                Ok(0)
-            }
+            Op::Trim => trim(&self.job, request).map(|()| 0),
         }
     }
+}
+
+/// Trims a block, and waits until that is done.
+pub(crate) fn trim(job: &TargetSetup, request: &Request) -> std::io::Result<()> {
+    let (offset, bytes) = (request.lba.byte_offset().get(), request.sectors.bytes().get());
+    if job.trim == Trim::Discard {
+        return discard(&job.file, offset, bytes);
+    }
+    // PUNCH_HOLE is accepted only together with KEEP_SIZE (`man 2 fallocate`).
+    let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    Ok(rustix::fs::fallocate(&job.file, punch, offset, bytes)?)
 }
 
 fn length(request: &Request) -> usize {

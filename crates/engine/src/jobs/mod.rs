@@ -32,6 +32,7 @@ use crate::error::RunError;
 use crate::file::{Null, Psync, TargetSetup};
 use crate::open::OpenTarget;
 use crate::plan::RunPlan;
+use crate::sys::aio::Aio;
 use crate::sys::descriptors;
 use crate::sys::ring::Ring;
 use crate::verify::{JobAccount, State};
@@ -262,6 +263,11 @@ fn one(
             let what = ioengine.to_string();
             let ring = Ring::new(setup).map_err(|source| RunError::Setup { what, source });
             together(ring, job, edges, watch)
+        }
+        IoEngine::Libaio => {
+            let what = ioengine.to_string();
+            let aio = Aio::new(setup).map_err(|source| RunError::Setup { what, source });
+            together(aio, job, edges, watch)
         }
         IoEngine::Psync => {
             // A ring has its file registered; psync looks it up in each call.

@@ -16,6 +16,7 @@ use crate::error::RunError;
 use crate::file::{Clock, Null, Psync, TargetSetup};
 use crate::jobs::{process_cpu, waited};
 use crate::plan::RunPlan;
+use crate::sys::aio::Aio;
 use crate::sys::ring::Ring;
 
 /// Opens the target of `plan` after the guard's checks, with buffers for requests of its workload,
@@ -54,6 +55,10 @@ pub fn lend<T>(
         IoEngine::IoUring => {
             let what = group.ioengine.to_string();
             Box::new(Ring::new(setup).map_err(|source| RunError::Setup { what, source })?)
+        }
+        IoEngine::Libaio => {
+            let what = group.ioengine.to_string();
+            Box::new(Aio::new(setup).map_err(|source| RunError::Setup { what, source })?)
         }
         IoEngine::Psync => Box::new(Psync::new(setup)),
         IoEngine::Null => Box::new(Null::new(setup.clock, setup.capacity, setup.iodepth)),

@@ -2,6 +2,7 @@
 //!
 //! Everything above calls down into it, and each block names its invariant and its keeper.
 
+pub(crate) mod aio;
 pub(crate) mod child;
 pub(crate) mod descriptors;
 pub(crate) mod discard;

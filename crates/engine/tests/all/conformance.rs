@@ -10,7 +10,7 @@ use drivelab_core::target::{Rejected, Target};
 use drivelab_core::units::{Bytes, Lba, Sectors, Span, Time};
 use drivelab_core::{Device, Polling, Rng};
 use drivelab_engine::file::Clock;
-use drivelab_engine::{Psync, Ring, TargetSetup};
+use drivelab_engine::{Aio, Psync, Ring, TargetSetup};
 use drivelab_load::VirtualTarget;
 
 use crate::left_out;
@@ -197,6 +197,18 @@ fn a_ring_keeps_the_contract() {
                 assert!(is_no_ring(&error), "{error}");
                 left_out("io_uring", error);
             }
+        }
+    }
+}
+
+#[test]
+fn linux_aio_keeps_the_contract() {
+    for (direct, iodepth) in [(false, 1), (false, 16), (true, 1), (true, 7), (true, 128)] {
+        let scratch = Scratch::new("conform");
+        let Some(file) = open(&scratch, direct) else { continue };
+        match Aio::new(job(file, iodepth)) {
+            Ok(aio) => check_contract(aio, 1),
+            Err(error) => left_out("Linux AIO", error),
         }
     }
 }
