@@ -2,6 +2,8 @@
 
 mod figures;
 mod json;
+mod log;
+mod metrics;
 mod normal;
 mod number;
 mod ranges;
@@ -9,6 +11,8 @@ mod terse;
 
 pub use figures::{Kind, Times, whole_ns as processor_time};
 pub use json::json;
+pub use log::log;
+pub use metrics::openmetrics;
 pub use normal::normal;
 pub use terse::terse;
 

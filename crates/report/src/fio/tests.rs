@@ -76,6 +76,22 @@ fn the_text_and_the_terse_line_have_the_form_of_fio() {
 }
 
 #[test]
+fn logs_and_metrics_have_the_same_figures() {
+    let results = results(&tally(Op::Write, &[100, 200, 300, 5000], 4096));
+    assert_eq!(log(&results), "1000, 4, 1, 4096, 0\n2000, 4, 1, 4096, 0\n");
+    let text = openmetrics(&results);
+    for line in [
+        "# TYPE drivelab_latency_seconds summary",
+        "drivelab_requests_total{job=\"a\",op=\"write\"} 4",
+        "drivelab_bytes_total{job=\"a\",op=\"write\"} 16384",
+        "drivelab_latency_seconds_count{job=\"a\",op=\"write\"} 4",
+    ] {
+        assert!(text.lines().any(|it| it == line), "{line} is missing in {text}");
+    }
+    assert!(text.ends_with("# EOF\n") && text.contains("quantile=\"0.5\""), "{text}");
+}
+
+#[test]
 fn a_record_quotes_only_the_percentiles_that_it_has() {
     let mut both = tally(Op::Read, &[100, 200], 4096);
     both.merge(&tally(Op::Write, &[300], 512));
