@@ -105,6 +105,18 @@ fn every_problem_of_a_command_line_is_reported_and_ends_with_the_exit_code_of_fi
 }
 
 #[test]
+fn what_a_job_wrote_is_read_back() {
+    let folder = folder();
+    let write = ["fio", "--name=v", "--filename=data", "--size=256k", "--bs=4k", "--rw=randwrite"];
+    let said = drivelab(folder.path(), &[&write[..], &["--verify=crc32c"]].concat());
+    assert_eq!(said.code, 0, "{said:?}");
+    file(folder.path(), "v.fio", "[v]\nfilename=data\nsize=256k\nrw=randwrite\nverify=md5\n");
+    let said = drivelab(folder.path(), &["run", "--job", "v.fio", "--json"]);
+    let verification = &said.json()["verification"];
+    assert_eq!((&verification["promised"], &verification["good"]), (&64.into(), &64.into()));
+}
+
+#[test]
 fn the_program_is_asked_what_fio_is_asked() {
     let folder = folder();
     file(folder.path(), "a.fio", JOB);
@@ -126,6 +138,12 @@ fn the_program_is_asked_what_fio_is_asked() {
     assert!(text.contains("  WRITE: bw=") && terse.starts_with("3;fio-3."), "{text}");
     // The other section was not run.
     assert!(!text.contains("READ"), "{text}");
+    // The archive has it, in every form of fio's and for Prometheus.
+    let export = |form| drivelab(folder.path(), &["export", "label:fill", "--format", form]);
+    assert_eq!(export("fio").json()["jobs"][0]["write"]["total_ios"], 16);
+    let metrics = export("openmetrics");
+    assert!(metrics.out.contains("drivelab_requests_total{job=\"fill\""), "{metrics:?}");
+    assert_eq!(export("fio-log").code, 0);
     // The page cache is no disk.
     assert!(said.err.contains("warning: [fill] buffered writes"), "{said:?}");
     let pasted =

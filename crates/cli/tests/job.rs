@@ -145,9 +145,9 @@ fn a_job_that_does_not_say_how_large_its_file_is_is_told_so() {
 #[test]
 fn what_a_job_file_cannot_have_is_named_with_its_line() {
     let folder = folder();
-    file(folder.path(), "test.fio", "[a]\nrw=read\nverify=crc32c\n");
+    file(folder.path(), "test.fio", "[a]\nrw=read\nflow=2\n");
     let said = drivelab(folder.path(), &["run", "--job", "test.fio"]);
-    said.failed(2, &["test.fio:3", "`verify`", "--verify"]);
+    said.failed(2, &["test.fio:3", "`flow`", "`rate_iops`"]);
 }
 
 const MATRIX: &str = "\

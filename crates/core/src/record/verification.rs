@@ -57,6 +57,19 @@ pub struct Verification {
 }
 
 impl Verification {
+    /// Adds the result for other blocks.
+    pub fn merge(&mut self, other: Self) {
+        self.promised += other.promised;
+        self.good += other.good;
+        self.unfinished += other.unfinished;
+        for (fault, count) in other.faults {
+            *self.faults.entry(fault).or_default() += count;
+        }
+        let room = EXAMPLES_MAX.saturating_sub(self.examples.len());
+        self.examples.extend(other.examples.into_iter().take(room));
+        debug_assert!(self.examples.len() <= EXAMPLES_MAX || room == 0, "few enough to read");
+    }
+
     /// True if every promise was kept.
     pub fn is_good(&self) -> bool {
         self.faults.is_empty()

@@ -11,6 +11,7 @@ use drivelab_core::record::{RUN_SCHEMA, RunRecord, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::usage::Census as _;
 use drivelab_core::{Control, IoEngine, Polling, Refusal};
+use drivelab_engine::verify::Promise;
 use drivelab_engine::{LaidOut, RunPlan};
 use drivelab_formats::fio::job::{self, Call, FileJob, Reading};
 use drivelab_load::seed_of;
@@ -19,7 +20,7 @@ use serde_json::{Value, json};
 use super::check::forbidden;
 use crate::input;
 use crate::measure::{self, LINUX, Together};
-use crate::request::Permissions;
+use crate::request::{Permissions, verification};
 use crate::target::{self, ModelledDrives};
 
 /// Jobs that are to be carried out.
@@ -133,6 +134,9 @@ impl Jobs {
         };
         self.laid_out.iter_mut().for_each(LaidOut::keep);
         let mut done = Together::new(&group.plans, made, &group.lengths);
+        if !control.stopped() {
+            verify(group, &mut done.records)?;
+        }
         let jobs = &self.all[self.records.len()..];
         for (record, job) in done.records.iter_mut().zip(jobs) {
             record.label = Some(job.name.clone());
@@ -358,11 +362,15 @@ fn plans(
             }
         })?;
         let workload = options.check().map_err(Refusal::request_error)?;
+        if job.verify {
+            verification::refuse_impossible(&workload, is_modelled)?;
+        }
         Ok(RunPlan {
             numjobs,
             conduct: job.conduct,
             seed: seed_of(job.seed, job.number + copy),
             ioengine: Some(ioengine),
+            verify_state: job.verify.then(|| state_of(job, target, copy)),
             polling: if is_modelled { Polling::default() } else { job.polling },
             direct: job.direct || is_modelled,
             allow_overwrite: request.permissions.overwrite,
@@ -371,6 +379,31 @@ fn plans(
         })
     };
     (0..copies).zip(files.iter().cycle()).map(of).collect()
+}
+
+/// The state file of a copy of a job whose writes are verified.
+fn state_of(job: &FileJob, target: &str, copy: u32) -> PathBuf {
+    let name = format!("{}.{}.{copy}", job.name.replace('/', "_"), job.number);
+    let state = verification::state_path(Path::new(target));
+    state.with_extension(format!("{name}.verify-state"))
+}
+
+/// Reads back what the jobs of a group wrote, if requested. The state files remain, so that
+/// it can be verified again.
+fn verify(group: &Group, records: &mut [RunRecord]) -> Result<(), Refusal> {
+    let mut plans = group.plans.iter();
+    debug_assert_eq!(records.len(), group.lengths.len(), "a job has one record");
+    for (record, length) in records.iter_mut().zip(&group.lengths) {
+        for plan in plans.by_ref().take(*length) {
+            let Some(state) = &plan.verify_state else { continue };
+            let found = verification::check(&plan.path, state, Promise::Acknowledged)?;
+            match &mut record.verification {
+                Some(all) => all.merge(found),
+                None => record.verification = Some(found),
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Bytes of a file or block device; nothing where there is none, or none to be seen.

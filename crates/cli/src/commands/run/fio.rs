@@ -148,7 +148,13 @@ fn finish(jobs: &Jobs, program: &Program, disks: Vec<Disk>, ui: Ui) -> Outcome {
         ui.warn("interrupted: the figures cover the time before the interruption");
         return Ok(Exit::Interrupted);
     }
-    let has_failed = records.iter().any(|it| it.total.as_ref().is_some_and(|it| it.errors > 0));
+    let verified = records.iter().filter_map(|record| record.verification.as_ref());
+    let broken: Vec<_> = verified.filter(|found| !found.is_good()).collect();
+    for found in &broken {
+        ui.warn(drivelab_report::verification::text(found, ui.look()).trim_end());
+    }
+    let has_failed = !broken.is_empty()
+        || records.iter().any(|it| it.total.as_ref().is_some_and(|it| it.errors > 0));
     Ok(if has_failed { Exit::No } else { kept })
 }
 

@@ -9,6 +9,7 @@ use drivelab_report::publish::Subject;
 use drivelab_report::text::json_text;
 
 use super::finished::Output;
+use super::verify;
 use crate::exit::{Exit, Outcome};
 use crate::output;
 use crate::ui::{Progress, Ui};
@@ -45,6 +46,10 @@ pub(super) fn run(request: JobRequest, output: &Output, ui: Ui) -> Outcome {
         ui.warn("interrupted: the figures cover the time before the interruption");
         return Ok(Exit::Interrupted);
     }
-    let failed = records.iter().any(measure::mostly_failed);
-    Ok(if failed { Exit::CannotHere } else { kept })
+    if records.iter().any(measure::mostly_failed) {
+        return Ok(Exit::CannotHere);
+    }
+    let verified = records.iter().filter_map(|record| record.verification.as_ref());
+    let is_broken = verified.map(verify::exit).any(|exit| exit == Exit::No);
+    Ok(if is_broken { Exit::No } else { kept })
 }

@@ -76,7 +76,7 @@ pub(crate) struct RunArgs {
     report: Option<PathBuf>,
     #[command(flatten)]
     workload: WorkloadArgs,
-    /// I/O engine: `io_uring` or `psync` [default: the best one available].
+    /// I/O engine: `io_uring`, `libaio` or `psync` [default: the best one available].
     #[arg(long, value_parser = completion::choice::<IoEngine>(), hide_possible_values = true)]
     ioengine: Option<IoEngine>,
     #[command(flatten)]

@@ -38,6 +38,8 @@ pub struct FileJob {
     pub may_create: bool,
     /// Accepted options without effect here, each with the reason.
     pub notes: Vec<String>,
+    /// Written data is labelled, and read back after the run.
+    pub verify: bool,
     /// The options of the section itself, as written.
     pub options: Vec<(String, String)>,
     /// The options of `[global]` that hold for it, in the list of all.

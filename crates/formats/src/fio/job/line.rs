@@ -130,6 +130,15 @@ pub(super) fn too_long() -> Refusal {
     Refusal::request(format!("the line is longer than {LINE_BYTES_MAX} bytes"))
 }
 
+/// A line whose value is a product, with its result. As in fio, a value is computed only where it
+/// had a keyword: elsewhere fio reads the first factor alone.
+fn computed(line: &str) -> String {
+    let Some((key, value)) = line.split_once('=') else { return line.to_owned() };
+    let factors = value.split('*').map(|factor| factor.trim().parse::<u64>().ok());
+    let product = factors.reduce(|product, factor| product?.checked_mul(factor?)).flatten();
+    product.map_or_else(|| line.to_owned(), |product| format!("{key}={product}"))
+}
+
 /// Expands `${NAME}` and keywords.
 fn expand(line: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, Refusal> {
     if line.len() > LINE_BYTES_MAX {
@@ -154,7 +163,7 @@ fn expand(line: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Strin
     expanded += rest;
     for keyword in KEYWORDS.iter().filter(|keyword| line.contains(**keyword)) {
         if let Some(value) = variable(keyword) {
-            expanded = expanded.replace(keyword, &value);
+            expanded = computed(&expanded.replace(keyword, &value));
         }
     }
     if expanded.len() > LINE_BYTES_MAX {

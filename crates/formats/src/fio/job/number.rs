@@ -57,6 +57,9 @@ impl Base {
         };
         let is_thousands = is_swapped == (self == Self::Swapped);
         let kilo: u64 = if is_thousands { 1000 } else { 1024 };
+        // Programs write `16777216.0`; any other fraction is one that fio misreads.
+        let digits =
+            if unit.is_empty() { digits.strip_suffix(".0").unwrap_or(digits) } else { digits };
         let number: u64 = digits.trim().parse().map_err(|_| not_a_number(key, value))?;
         let number = number.checked_mul(kilo.pow(power));
         let number = number.ok_or_else(|| not_a_number(key, value))?;
@@ -210,6 +213,9 @@ mod tests {
         check(Base::Swapped, "4x", None);
         check(Base::Swapped, "k", None);
         check(Base::Swapped, "5*1024", None);
+        check(Base::Swapped, "16777216.0", Some(16 << 20));
+        check(Base::Swapped, "0.5m", None);
+        check(Base::Swapped, "1.0k", None);
         check(Base::Swapped, "99999999p", None);
     }
 

@@ -49,6 +49,12 @@ pub(super) struct Section {
     pub(super) in_sequence: bool,
     /// Nothing is written (`--readonly`).
     pub(super) readonly: bool,
+    /// Written data is read back.
+    pub(super) verify: bool,
+    /// It is not, regardless of `verify` (`do_verify=0`).
+    pub(super) no_verify: bool,
+    /// Requests that overlap follow one another.
+    pub(super) no_overlap: bool,
     pub(super) numjobs: Option<u32>,
     pub(super) conduct: JobSchedule,
     pub(super) seed: Option<u64>,
@@ -106,6 +112,9 @@ impl Section {
         self.order(rw)?;
         self.pace(rw)?;
         self.depth();
+        self.engine();
+        self.overlap(rw)?;
+        let verify = self.verified(rw)?;
         self.sharing(rw);
         self.counts(rw);
         if self.extent.time_based && self.workload.runtime.is_none() {
@@ -132,6 +141,7 @@ impl Section {
             number,
             may_create: !self.no_create && !self.readonly,
             notes: self.notes,
+            verify,
             options: self.own,
             inherited: 0..0,
         })
@@ -323,6 +333,51 @@ impl Section {
             self.workload.iodepth = Some(1);
             self.note("iodepth", one);
         }
+    }
+
+    /// Linux AIO, where it differs from a ring.
+    fn engine(&mut self) {
+        if self.ioengine != Some("libaio") {
+            return;
+        }
+        if self.polling != Polling::default() {
+            self.ioengine = Some("io_uring");
+            return self.note("ioengine", "io_uring replaces libaio, which cannot poll");
+        }
+        if !self.direct && self.workload.iodepth.is_some_and(|depth| depth > 1) {
+            let why = "without `direct=1` each request is waited for where it is submitted, as in \
+                       fio: `iodepth` has no effect";
+            self.note("ioengine", why);
+        }
+    }
+
+    /// Overlapping requests, which drivelab does not hold back; most jobs make none.
+    fn overlap(&self, rw: Rw) -> Result<(), Refusal> {
+        let depth = self.workload.iodepth.unwrap_or(1);
+        let is_each_once =
+            self.workload.norandommap != Some(true) && self.workload.random_distribution.is_none();
+        if !self.no_overlap || depth == 1 || !rw.sends() || !rw.is_random() || is_each_once {
+            return Ok(());
+        }
+        let wrong = "with `norandommap`, requests may overlap, which `serialize_overlap` forbids";
+        Err(Refusal::request(wrong).hint("omit `norandommap`, or `serialize_overlap`"))
+    }
+
+    /// True if what the job writes is read back.
+    fn verified(&mut self, rw: Rw) -> Result<bool, Refusal> {
+        if !self.verify {
+            return Ok(false);
+        }
+        if !rw.writes() {
+            return Err(Refusal::request(
+                "`verify`: a job that only reads writes nothing to verify",
+            )
+            .hint("an earlier run: drivelab run TARGET --verify-only --verify-state FILE"));
+        }
+        if self.no_verify {
+            self.note("do_verify", "nothing is read back, so that nothing is labelled either");
+        }
+        Ok(!self.no_verify)
     }
 
     /// Shares of the target among jobs and files.

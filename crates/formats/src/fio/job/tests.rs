@@ -1,5 +1,7 @@
 //! Job files as found in guides.
 
+mod whole;
+
 use super::{FileJob, Reading, parse};
 use drivelab_core::Polling;
 use drivelab_core::config::ConfigError;
@@ -53,7 +55,7 @@ fn sections_inherit_what_global_said_before_them() {
     assert_eq!(reader.workload.rw, Some(Rw::RandRead));
     assert_eq!((reader.workload.iodepth, reader.workload.bs), (Some(32), Some(Bytes::kib(4))));
     assert_eq!(reader.workload.runtime, Some(Span::from_secs(60)));
-    assert_eq!((reader.ioengine, reader.notes.len()), ("io_uring", 1));
+    assert_eq!((reader.ioengine, reader.notes.len()), ("libaio", 0));
     assert_eq!((writer.group, writer.numjobs), (1, 2));
     assert_eq!(writer.targets, ["/tmp/x"]);
     assert_eq!((writer.workload.bs, writer.workload.iodepth), (Some(Bytes::kib(128)), Some(1)));
@@ -141,12 +143,16 @@ fn variables_come_from_the_caller() {
     let jobs =
         parse("f", "[a]\nfilename=${DISK}\nnumjobs=$ncpus", &Reading::new(&variable)).unwrap();
     assert_eq!((jobs[0].targets[0].as_str(), jobs[0].numjobs), ("/dev/sdx", 4));
+    let text = "[a]\nsize=10*1000*$ncpus\nnumjobs=$ncpus";
+    let jobs = parse("f", text, &Reading::new(&variable)).unwrap();
+    assert_eq!(jobs[0].workload(None).unwrap().size, Some(Bytes::new(40_000)));
+    check_error("[a]\nsize=2*1024", 2, "`2*1024` is not a number", "");
     check_error("[a]\nfilename=${DISK}\n", 2, "not set", "");
 }
 
 #[test]
 fn what_cannot_be_done_is_named_with_what_to_write() {
-    check_error("[a]\nverify=crc32c", 2, "`verify`", "--verify");
+    check_error("[a]\nverify=crc32c", 1, "`verify`", "--verify-only");
     check_error("[a]\niodpeth=4", 2, "`iodpeth`", "`iodepth`");
     check_error("[a]\nzonemod=zbd", 2, "neither drivelab's nor", "`zonemode`");
     check_error("[a]\nioengine=mmap", 2, "`mmap`", "psync");
@@ -168,74 +174,6 @@ fn what_cannot_be_done_is_named_with_what_to_write() {
 }
 
 #[test]
-fn all_problems_are_reported_together_and_each_once() {
-    let text = "[global]\nrate_iops=5,0\nrw=randrw\nflow=2\n[a]\niodpeth=4\nbs=x\n[b]\n[c]\nsync=2";
-    let errors = parse("f", text, &Reading::new(&|_| None)).unwrap_err();
-    let lines: Vec<usize> = errors.iter().map(|error| error.line).collect();
-    // What follows from a wrong option is not reported, too; `[b]` has none of its own.
-    assert_eq!(lines, [4, 6, 7, 8, 10], "{errors:?}");
-    let same = parse("f", "[a]\nbs=x\n[b]\nbs=x", &Reading::new(&|_| None)).unwrap_err();
-    assert_eq!(same.len(), 1);
-}
-
-#[test]
-fn an_option_may_be_waived_by_its_name() {
-    let ignore = ["verify".to_owned(), "no_such".to_owned()];
-    let reading = Reading { ignore: &ignore, ..Reading::new(&|_| None) };
-    let jobs = parse("f", "[a]\nsize=1m\nverify=md5\nno_such=1", &reading).unwrap();
-    assert_eq!(jobs[0].notes.len(), 2, "{:?}", jobs[0].notes);
-    assert!(jobs[0].notes[0].starts_with("`verify`: ignored"), "{:?}", jobs[0].notes);
-    parse("f", "[a]\nsize=1m\nflow=2", &reading).unwrap_err();
-}
-
-#[test]
-fn included_files_are_read_where_they_are_named() {
-    let include = |_: &str, path: &str| {
-        let text = match path {
-            "b.inc" => "bs=8k\n",
-            "self.inc" => "include self.inc\n",
-            _ => "\nbs=x\n",
-        };
-        Ok((path.to_owned(), text.to_owned()))
-    };
-    let reading = Reading { include: &include, ..Reading::new(&|_| None) };
-    let jobs = parse("f", "[global]\nsize=1m\ninclude b.inc\n[a]\n[b]\nbs=4k", &reading).unwrap();
-    let sizes: Vec<_> = jobs.iter().map(|job| job.workload.bs).collect();
-    assert_eq!(sizes, [Some(Bytes::kib(8)), Some(Bytes::kib(4))]);
-    let errors = parse("f", "[a]\ninclude self.inc\ninclude wrong.inc", &reading).unwrap_err();
-    let found: Vec<_> = errors.iter().map(|error| (&*error.file, error.line)).collect();
-    assert_eq!(found, [("self.inc", 1), ("wrong.inc", 2)]);
-}
-
-#[test]
-fn the_words_of_a_process_are_options_and_job_files() {
-    let words = ["--output-format=json", "--time_based", "a.fio", "-rw", "randread", "--section=b"];
-    let call = super::Call::of_arguments(words);
-    assert_eq!(call.files, ["a.fio"]);
-    assert_eq!(call.program.formats, [super::OutputFormat::Json]);
-    assert_eq!(call.program.sections, ["b"]);
-    let text = "[a]\nsize=1m\n[global]\nbs=8k\n[b]\nsize=2m # comment\n".to_owned();
-    let sections = call.program.sections.clone();
-    let reading = Reading { sections: &sections, ..Reading::new(&|_| None) };
-    let jobs = super::parse_call(call, &[("a.fio".to_owned(), text)], &reading).unwrap();
-    let [job] = &jobs.all[..] else { panic!("{jobs:?}") };
-    assert_eq!((job.name.as_str(), job.workload.rw), ("b", Some(Rw::RandRead)));
-    assert_eq!(job.options, [("size".to_owned(), "2m".to_owned())]);
-    let said = |key| job.said(&jobs.global, key);
-    assert_eq!((said("bs"), said("rw")), (Some("8k"), Some("randread")));
-    assert_eq!(
-        super::command_line(&jobs.global, &jobs.all),
-        "fio --time_based --rw=randread --bs=8k --name=b --size=2m"
-    );
-    let banner = "b: (g=0): rw=randread, bs=(R) 8192B-8192B, (W) 8192B-8192B, (T) 8192B-8192B, \
-                  ioengine=psync, iodepth=1\n";
-    assert_eq!(job.banner(), banner);
-    let wrong = super::Call::of_arguments(["--name=a;b", "--size=1m", "--output-format=xml", "-x"]);
-    let errors = super::parse_call(wrong, &[], &Reading::new(&|_| None)).unwrap_err();
-    assert_eq!(errors.len(), 2, "{errors:?}");
-}
-
-#[test]
 fn what_is_refused_may_be_switched_off() {
     let off = job("size=1m\nverify=0\ndo_verify=0\nzonemode=none\nzero_buffers=0\natomic=0");
     assert!(off.notes.is_empty(), "{:?}", off.notes);
@@ -243,6 +181,36 @@ fn what_is_refused_may_be_switched_off() {
     let all = job(off).workload(Some(Bytes::mib(1))).unwrap().check().unwrap();
     let one = Pace::Closed { iodepth: 1, think_time: Span::ZERO };
     assert_eq!((all.pace, all.size, all.number_ios), (one, None, Some(16)));
+}
+
+#[test]
+fn the_verify_family_is_a_verification_of_ours() {
+    let of = |text: &str| {
+        let job = job(&format!("size=1m\nrw=randwrite\n{text}"));
+        (job.verify, job.notes.len())
+    };
+    assert_eq!(of("verify=crc32c\nverify_fatal=1\nverify_backlog=64"), (true, 3));
+    assert_eq!(of("verify=md5\ndo_verify=0"), (false, 2));
+    assert_eq!(of("verify=0"), (false, 0));
+}
+
+#[test]
+fn overlaps_are_held_back_only_where_there_are_none() {
+    let text =
+        "[a]\nsize=1m\nrw=randwrite\nioengine=libaio\ndirect=1\nserialize_overlap=1\niodepth=8";
+    assert_eq!(read(text).len(), 1);
+    check_error(&format!("{text}\nnorandommap"), 1, "may overlap", "norandommap");
+}
+
+#[test]
+fn linux_aio_is_an_engine_and_says_where_it_waits() {
+    let of = |text: &str| {
+        let job = job(&format!("size=1m\nioengine=libaio\niodepth=8\n{text}"));
+        (job.ioengine, job.notes.concat())
+    };
+    assert_eq!(of("direct=1"), ("libaio", String::new()));
+    assert!(of("").1.contains("waited for where it is submitted"));
+    assert_eq!(of("direct=1\nhipri").0, "io_uring");
 }
 
 #[test]

@@ -120,6 +120,15 @@ const OWN: &[(&[&str], Setter)] = &[
         put(&mut job.numjobs, jobs)
     }),
     (&["randseed"], |job, key, value| put(&mut job.seed, read(key, value)?)),
+    (&["verify"], |job, key, value| {
+        job.verify = !matches!(value, "0" | "none" | "null");
+        if job.verify {
+            job.note(key, "what is written is labelled, and read back after the run");
+        }
+        Ok(())
+    }),
+    (&["do_verify"], |job, key, value| store(!switch(key, value)?, &mut job.no_verify)),
+    (&["serialize_overlap"], |job, key, value| store(switch(key, value)?, &mut job.no_overlap)),
     (&["kb_base"], |job, _, value| store(Base::read(value)?, &mut job.base)),
     (&["name"], |job, key, value| {
         if job.name.is_empty() {
@@ -273,8 +282,9 @@ fn set_sync(section: &mut Section, value: &str) -> Result<(), Refusal> {
 fn put_ioengine(section: &mut Section, value: &str) -> Result<(), Refusal> {
     section.ioengine = Some(match value {
         "io_uring" => "io_uring",
-        "libaio" | "posixaio" | "io_uring_cmd" => {
-            section.note("ioengine", "io_uring replaces asynchronous engines");
+        "libaio" => "libaio",
+        "posixaio" | "io_uring_cmd" => {
+            section.note("ioengine", "io_uring replaces it");
             "io_uring"
         }
         // They differ in the system call, not in how requests are issued.
@@ -282,7 +292,7 @@ fn put_ioengine(section: &mut Section, value: &str) -> Result<(), Refusal> {
         "null" => "null",
         _ => {
             return Err(Refusal::request(format!("unsupported ioengine `{value}`"))
-                .hint("write `io_uring`, `psync` or `null`"));
+                .hint("write `io_uring`, `libaio`, `psync` or `null`"));
         }
     });
     Ok(())
@@ -321,7 +331,7 @@ fn set_range(section: &mut Section, key: &str, value: &str) -> Result<(), Refusa
     if sides.any(|other| other != side) {
         return Err(differs(key));
     }
-    let (least, most) = side.split_once('-').unwrap_or((side, side));
+    let (least, most) = side.split_once(['-', ':']).unwrap_or((side, side));
     let (least, most) = (section.bytes(key, least)?, section.bytes(key, most)?);
     let range = BlockSizes::range(least, most);
     let range = range.map_err(|wrong| Refusal::request(format!("`{key}`: {wrong}")))?;
