@@ -192,3 +192,22 @@ proptest! {
         prop_assert_eq!(serde_json::from_str::<drivelab_host::Inspection>(&json).unwrap(), found);
     }
 }
+
+#[test]
+fn a_tower_of_devices_needs_no_square_of_lines() {
+    let levels = 300;
+    let lines = (0..levels).map(|level: usize| {
+        let folder = format!("sys/devices/virtual/block/dm-{level}");
+        let below = level.saturating_sub(1);
+        format!(
+            "{folder}/dm/name = level{level}\n{folder}/size = 2048\n\
+             {folder}/slaves/dm-{below} -> ../../dm-{below}\n\
+             sys/block/dm-{level} -> ../devices/virtual/block/dm-{level}"
+        )
+    });
+    let tree = Tree::of(&lines.collect::<Vec<_>>().join("\n"));
+    let found = tree.inspect();
+    assert_eq!(found.devices.len(), levels);
+    let drawn = outline(&found).len();
+    assert!(drawn < levels * 50, "{drawn} lines");
+}

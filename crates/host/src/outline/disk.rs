@@ -16,10 +16,12 @@ const MARGIN: usize = 9;
 
 // The mark in front of the drawing takes seven columns.
 const _: () = assert!(MARGIN >= 7);
+/// Maximum number of devices drawn below one: 24 disks of an array and what is between.
+const BELOW_SHOWN: usize = 40;
 /// Maximum number of partitions drawn.
 const PARTITIONS_SHOWN: usize = 16;
 
-pub(super) fn block(lines: &mut Vec<Line>, device: &Device, all: &Inspection) {
+pub(super) fn block(lines: &mut Vec<Line>, device: &Device, all: &BTreeMap<&str, &Device>) {
     let title = Line::new(title(device) + &counts(device), 4);
     lines.push(title.part(tone(trouble(device)), &device.name).part(Tone::Plain, "  "));
     let mut drawing = Drawing { lines, depth: 0 };
@@ -48,7 +50,7 @@ pub(super) fn block(lines: &mut Vec<Line>, device: &Device, all: &Inspection) {
     if more > 0 {
         drawing.leaf(None, "...", &format!("and {more} more partitions"));
     }
-    drawing.slaves(device, &by_name(all), &mut BTreeSet::from([device.name.clone()]));
+    drawing.slaves(device, all, &mut BTreeSet::from([device.name.clone()]));
     lines.extend(device.findings.iter().flat_map(finding_lines));
 }
 
@@ -214,7 +216,7 @@ fn contents(part: &Partition) -> String {
     parts.join("; ")
 }
 
-fn by_name(all: &Inspection) -> BTreeMap<&str, &Device> {
+pub(super) fn by_name(all: &Inspection) -> BTreeMap<&str, &Device> {
     all.devices.iter().map(|device| (device.name.as_str(), device)).collect()
 }
 
@@ -249,6 +251,13 @@ impl Drawing<'_> {
         seen: &mut BTreeSet<String>,
     ) {
         for name in &device.slaves {
+            // A tower of devices, each drawn with all below it, would be a square of lines.
+            if seen.len() > BELOW_SHOWN {
+                if seen.insert(String::new()) {
+                    self.leaf(None, "...", "and more devices below, which have their own entries");
+                }
+                return;
+            }
             // A broken tree can have devices that are built on each other.
             if !seen.insert(name.clone()) {
                 continue;

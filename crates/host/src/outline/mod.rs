@@ -18,8 +18,9 @@ const PROBLEMS_SHOWN: usize = 5;
 /// The first screen.
 pub fn outline(inspection: &Inspection) -> Vec<Line> {
     let mut lines = Vec::new();
+    let all = disk::by_name(inspection);
     for device in &inspection.devices {
-        disk::block(&mut lines, device, inspection);
+        disk::block(&mut lines, device, &all);
         lines.push(Line::default());
     }
     if inspection.devices.is_empty() && inspection.environment.block_devices {
