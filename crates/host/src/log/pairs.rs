@@ -70,8 +70,9 @@ impl KernelLog {
             Some((unit.model.clone(), *name))
         });
         pairs.by_property(models.collect(), named.collect());
-        let sizes =
-            self.ata_units().filter_map(|(unit, device)| Some((device.sectors? * 512, unit)));
+        let sizes = self
+            .ata_units()
+            .filter_map(|(unit, device)| Some((device.sectors?.checked_mul(512)?, unit)));
         let capacities =
             disks.iter().filter_map(|(name, disk)| Some((disk.capacity_bytes?, *name)));
         pairs.by_property(sizes.collect(), capacities.collect());
@@ -99,30 +100,48 @@ impl KernelLog {
         disks
     }
 
-    /// Each port has one host, and both are numbered in the same order.
+    /// Each port has one host, and those of a driver are numbered in the same order as its ports.
+    /// Drivers are probed at the same time, so their hosts and ports are mixed.
     fn by_host<'l>(&self, disks: &[(&'l str, &DiskLog)], pairs: &mut Pairs<'l>) {
         let hosts = self.hosts.iter().filter(|(_, host)| crate::bus::scsi::is_libata(&host.driver));
-        let hosts: Vec<u64> = hosts.map(|(number, _)| u64::from(*number)).collect();
-        let ports = self.ports.iter().filter(|(_, port)| port.line.is_some());
-        let ports: Vec<u32> = ports.map(|(number, _)| *number).collect();
-        if hosts.len() != ports.len() {
-            return;
+        let (ahci, others): (Vec<_>, Vec<_>) =
+            hosts.partition(|(_, host)| host.driver.contains("ahci"));
+        let lines =
+            self.ports.iter().filter_map(|(number, port)| Some((*number, port.line.as_ref()?)));
+        let (with_abar, without): (Vec<_>, Vec<_>) =
+            lines.partition(|(_, line)| line.contains("abar"));
+        let mut port_of: BTreeMap<u64, u32> = BTreeMap::new();
+        for (hosts, ports) in [(ahci, with_abar), (others, without)] {
+            if hosts.len() == ports.len() {
+                let numbers = hosts.iter().map(|(number, _)| u64::from(**number));
+                port_of.extend(numbers.zip(ports.iter().map(|(number, _)| *number)));
+            }
         }
-        let port_of: BTreeMap<u64, u32> = hosts.into_iter().zip(ports).collect();
         for (name, disk) in disks {
             let address = numbers(disk.address.as_deref().unwrap_or_default());
             let [host, channel, target, _] = address.as_slice() else { continue };
-            let Some(port) = port_of.get(host) else { continue };
+            let Some((number, port)) =
+                port_of.get(host).and_then(|number| Some((*number, self.ports.get(number)?)))
+            else {
+                continue;
+            };
             // Behind a port multiplier the link is the channel.
-            let multiplied = self.ports.get(port).is_some_and(|port| port.multiplier);
-            let unit = if multiplied { *channel } else { *target };
-            let known = self.ports.get(port).is_some_and(|port| {
-                u32::try_from(unit).is_ok_and(|unit| port.devices.contains_key(&unit))
-            });
-            if let Some(unit) = u32::try_from(unit).ok().filter(|_| known) {
-                pairs.add((*port, unit), name);
+            let unit = if port.multiplier { *channel } else { *target };
+            let Ok(unit) = u32::try_from(unit) else { continue };
+            let fits = port.devices.get(&unit).is_some_and(|drive| self.may_be(disk, drive));
+            if fits {
+                pairs.add((number, unit), name);
             }
         }
+    }
+
+    /// Returns whether nothing that is known of a disk and a drive differs.
+    fn may_be(&self, disk: &DiskLog, drive: &AtaDeviceLog) -> bool {
+        let known = self.scsi_of(disk).map(|unit| unit.model.as_str()).zip(drive.model.as_deref());
+        let sizes = disk.capacity_bytes.zip(drive.sectors.and_then(|it| it.checked_mul(512)));
+        !drive.packet
+            && known.is_none_or(|(short, whole)| whole.starts_with(short))
+            && sizes.is_none_or(|(one, other)| one == other)
     }
 
     /// Notes that messages pair a drive with a SCSI address; contradictions pair nothing.

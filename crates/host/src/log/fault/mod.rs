@@ -242,6 +242,7 @@ mod tests {
         check("md0", "md0");
         check("dm-3", "dm-3");
         check("md127p1", "md127");
+        check("mmcblk1boot0", "mmcblk1");
         check("", "");
     }
 }

@@ -214,6 +214,12 @@ fn journal(message: &str) -> Option<Named<'_>> {
 /// Returns the disk of a partition: `sda` of `sda1`, `nvme0n1` of `nvme0n1p2`, and other names
 /// unchanged.
 pub(crate) fn disk_of(name: &str) -> &str {
+    // The boot areas of an eMMC are no disks.
+    if name.starts_with("mmcblk")
+        && let Some(end) = ["boot", "rpmb", "gp"].iter().find_map(|area| name.find(area))
+    {
+        return &name[..end];
+    }
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit());
     if bare.len() == name.len() {
         return name;
