@@ -1,14 +1,15 @@
 //! iozone's table of rates, versions 3.x, and its throughput mode (`-t`).
 //!
-//! Rates are in KiB/s. Without `-I` the file is in the page cache; with it, `fwrite` and `fread`
-//! and their repetitions still go through the page cache.
+//! Rates are in KiB/s; with `-O` operations a second, and with `-N` microseconds for each. Without
+//! `-I` the file is in the page cache; with it, `fwrite` and `fread` and their repetitions still go
+//! through the page cache.
 
 use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Figure, Label, Nature, Phase, ReadBack, Remark, Work};
 
 use crate::found::{Found, decimal, figure, phase, put, slug};
-use crate::quantity::{Comma, bytes_per_s};
+use crate::quantity::{Comma, bytes_per_s, split};
 use crate::sign::in_a_line;
 
 const COLUMN: &str = "reclen";
@@ -62,11 +63,10 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             call.is_table = true;
         } else if let Some((mode, rate)) = children(text) {
             call.line = if call.line == 0 { line.number } else { call.line };
-            match bytes_per_s(rate, 1024.0, Comma::Decimal).filter(|rate| *rate > 0.0) {
-                Some(rate) => {
-                    let name =
-                        slug(mode.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' '));
-                    let phase = call.throughput(&name, rate);
+            match throughput(rate) {
+                Some((value, unit)) => {
+                    let mode = mode.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
+                    let phase = call.throughput(mode, value, unit);
                     put(&mut call.phases, phase, line.number)?;
                 }
                 None => found.unknown(line.number, text),
@@ -84,14 +84,45 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     found.finish("give the complete output of a call of `iozone` that finished")
 }
 
+/// The values of a table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Unit {
+    #[default]
+    KibPerS,
+    /// `-O`.
+    PerS,
+    /// `-N`.
+    Microseconds,
+}
+
+/// What writes wait for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Syncs {
+    #[default]
+    None,
+    /// Files are opened with `O_SYNC` (`-o`), other than those of `fwrite`.
+    Open,
+    /// The time includes a flush (`-e`).
+    Flush,
+}
+
+/// The value of `3757.86 kB/sec` in bytes, or of `1074.97 ops/sec`.
+fn throughput(text: &str) -> Option<(f64, &'static str)> {
+    let read = match split(text, Comma::Decimal)? {
+        (value, "ops/sec") => (value, "1/s"),
+        _ => (bytes_per_s(text, 1024.0, Comma::Decimal)?, "B/s"),
+    };
+    (read.0 > 0.0).then_some(read)
+}
+
 #[derive(Debug, Default)]
 struct Call {
     line: usize,
     is_table: bool,
+    unit: Unit,
     /// `O_DIRECT` (`-I`).
     is_direct: bool,
-    /// The time includes a flush (`-e`), or writes are synchronous (`-o`).
-    is_synced: bool,
+    syncs: Syncs,
     /// The tests that were chosen; empty for all.
     tests: Vec<u32>,
     work: Work,
@@ -101,15 +132,25 @@ struct Call {
 impl Call {
     fn setting(&mut self, text: &str) {
         self.is_direct |= text.starts_with("O_DIRECT feature enabled");
-        self.is_synced |= text.starts_with("Include fsync in write timing")
-            || text.starts_with("SYNC Mode")
-            || text.starts_with("Include close in write timing") && text.contains("fsync");
+        if text.starts_with("Include fsync in write timing") {
+            self.syncs = Syncs::Flush;
+        } else if text.starts_with("SYNC Mode") && self.syncs == Syncs::None {
+            self.syncs = Syncs::Open;
+        } else if text.starts_with("OPS Mode") {
+            self.unit = Unit::PerS;
+        } else if text.starts_with("Microseconds/op Mode") {
+            self.unit = Unit::Microseconds;
+        }
         let Some(command) = text.strip_prefix("Command line used:") else { return };
         let words: Vec<&str> = command.split_whitespace().collect();
-        for pair in words.windows(2) {
-            match pair[0] {
-                "-i" => self.tests.extend(pair[1].parse::<u32>().ok().filter(|test| *test < 8)),
-                "-t" => self.work.set("threads", pair[1]),
+        for (at, word) in words.iter().enumerate() {
+            // The value may be joined to its letter: `-i0`.
+            let Some((letter, joined)) = word.split_at_checked(2) else { continue };
+            let value =
+                if joined.is_empty() { words.get(at + 1).copied().unwrap_or("") } else { joined };
+            match letter {
+                "-i" => self.tests.extend(value.parse::<u32>().ok().filter(|test| *test < 8)),
+                "-t" => self.work.set("threads", value),
                 _ => {}
             }
         }
@@ -137,37 +178,49 @@ impl Call {
         // Each size of the file and of a record is a test.
         let name = format!("{size}k_{record}k");
         let mut figures = Vec::new();
-        for (column, kib) in columns.iter().zip(rates) {
-            figures.push(self.rate(column, kib * 1024.0));
+        for (column, value) in columns.iter().zip(rates) {
+            let measured = match self.unit {
+                Unit::KibPerS => figure(column, value * 1024.0, "B/s", Better::More),
+                Unit::PerS => figure(column, *value, "1/s", Better::More),
+                Unit::Microseconds => figure(column, value * 1e3, "ns", Better::Less),
+            };
+            figures.push(self.labelled(column, measured));
         }
         put(&mut self.phases, phase(&name, Nature::Disk, figures), line.number)
     }
 
-    fn throughput(&self, name: &str, rate: f64) -> Phase {
-        let kind = if name.contains("read") { "read" } else { "write" };
-        let figure = Figure { name: "bytes_per_s".into(), ..self.rate(kind, rate) };
-        let nature = figure.nature.unwrap_or(Nature::Disk);
-        phase(name, nature, vec![figure])
+    /// A rate of all threads, `initial writers` or `re-fwriters`.
+    fn throughput(&self, mode: &str, value: f64, unit: &str) -> Phase {
+        let name = if unit == "B/s" { "bytes_per_s" } else { "iops" };
+        let measured = figure(name, value, unit, Better::More);
+        let test = mode.trim_start_matches("re-");
+        let kind = if test.contains("reader") { "read" } else { "write" };
+        let stream = if test.starts_with('f') { "f" } else { "" };
+        let measured = self.labelled(&format!("{stream}{kind}"), measured);
+        let nature = measured.nature.unwrap_or(Nature::Disk);
+        phase(&slug(mode), nature, vec![measured])
     }
 
-    /// A rate with what it measures.
-    fn rate(&self, column: &str, rate: f64) -> Figure {
-        assert!(rate >= 0.0, "plain decimals have no sign");
+    /// A figure of a column with what it measures.
+    fn labelled(&self, column: &str, measured: Figure) -> Figure {
+        assert!(measured.value >= 0.0, "plain decimals have no sign");
         let is_stream = column.starts_with('f');
         let is_read = column.ends_with("read");
-        let why = if self.is_direct && !is_stream {
-            None
-        } else if is_stream && self.is_direct {
-            Some("`fread` and `fwrite` go through the page cache, also with `-I`")
-        } else if is_read {
-            Some(ReadBack::WHY)
-        } else if self.is_synced {
-            None
-        } else {
-            Some("without `-I` or `-e` the page cache takes the data")
+        let waits = match self.syncs {
+            Syncs::None => false,
+            Syncs::Open => !is_stream,
+            Syncs::Flush => true,
         };
-        let measured = figure(column, rate, "B/s", Better::More);
-        let Some(why) = why else { return measured };
+        if waits && !is_read || self.is_direct && !is_stream {
+            return measured;
+        }
+        let why = match () {
+            () if self.is_direct => {
+                "`fread` and `fwrite` go through the page cache, also with `-I`"
+            }
+            () if is_read => ReadBack::WHY,
+            () => "without `-I` or `-e` the page cache takes the data",
+        };
         let nature = Nature::PageCache;
         let remarks = vec![Remark::new(Label::Nature(nature), why)];
         Figure { nature: Some(nature), remarks, ..measured }

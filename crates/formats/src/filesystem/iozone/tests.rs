@@ -65,6 +65,39 @@ fn throughput_mode_is_the_sum_of_the_children() {
     assert!(!is_iozone("a kB reclen\n"));
 }
 
+#[test]
+fn operations_and_times_are_no_bytes() {
+    let figure = |text: &str| parse(text).unwrap().runs[0].phases[0].figures[0].clone();
+    let with = |mode: &str| RUN.replace("Output is in kBytes/sec", mode);
+    let ops = figure(&with("OPS Mode. Output is in operations per second."));
+    assert_eq!((ops.value, ops.unit.as_str(), ops.better), (538.0, "1/s", Better::More));
+    let times = figure(&with("Microseconds/op Mode. Output is in microseconds per operation."));
+    assert_eq!((times.value, times.unit.as_str(), times.better), (538e3, "ns", Better::Less));
+    let ops = figure(&THROUGHPUT.replace("kB/sec", "ops/sec"));
+    assert_eq!((ops.name.as_str(), ops.value, ops.unit.as_str()), ("iops", 500.5, "1/s"));
+}
+
+#[test]
+fn streams_go_through_the_page_cache_in_every_mode() {
+    let direct = THROUGHPUT.replace("\tCommand", "\tO_DIRECT feature enabled\n\tCommand");
+    assert_eq!(values(&direct)[0].2, Nature::Disk);
+    for mode in ["fwriters", "re-fwriters", "freaders"] {
+        assert_eq!(values(&direct.replace("initial writers", mode))[0].2, Nature::PageCache);
+    }
+    // A flush reaches the disk also behind `fwrite`; opening with `O_SYNC` does not concern it.
+    let flushed = RUN.replace("Output is", "Include fsync in write timing\nOutput is");
+    assert_eq!((values(&flushed)[9].2, values(&flushed)[11].2), (Nature::Disk, Nature::PageCache));
+    let opened = RUN.replace("Output is", "SYNC Mode.\nOutput is");
+    assert_eq!(values(&opened)[9].2, Nature::PageCache);
+}
+
+#[test]
+fn options_may_be_joined_to_their_values() {
+    let text = "Version $Revision: 3.263 $\nCommand line used: iozone -i0 -i2 -I -s4g -r128k\n\
+                KB  reclen   write rewrite    read   write\n 4194304 128 999 1165 246 1107\n";
+    assert_eq!(values(text).len(), 4);
+}
+
 proptest::proptest! {
     #[test]
     fn no_text_panics(text: String, put in "[0-9.a-zA-Z:=\" \n-]{0,30}") {
