@@ -2,7 +2,8 @@
 //! `flatfile.html`.
 //!
 //! Its MB are 2²⁰ bytes and its times milliseconds. The line `avg_2-60` leaves the first interval
-//! out, as vdbench does.
+//! out, as vdbench does. Columns have the names of their heading of two lines: versions, and loads
+//! of file systems, differ in them.
 
 use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
@@ -14,8 +15,10 @@ use crate::sign::in_a_line;
 const AVERAGE: &str = "avg_";
 const STARTING: &str = "Starting RD=";
 const MIB: f64 = 1_048_576.0;
-/// Number of values of a line that are read: rate, MB/s, size, share of reads and three times.
-const VALUES: usize = 7;
+/// The first values of every version for block devices.
+const FIRST: [&str; 5] = ["i/o rate", "mb/sec 1024**2", "bytes i/o", "read pct", "resp time"];
+/// Maximum number of columns of a line.
+const COLUMNS_MAX: usize = 100;
 
 /// The words after `avg_2-60` in a line that begins with a time of day.
 fn average(line: &str) -> Option<(&str, &str)> {
@@ -32,36 +35,85 @@ fn average(line: &str) -> Option<(&str, &str)> {
 
 /// The columns of a flat file.
 fn header(line: &str) -> Option<Vec<&str>> {
-    let columns: Vec<&str> = line.split_whitespace().take(100).collect();
+    let columns: Vec<&str> = line.split_whitespace().take(COLUMNS_MAX).collect();
     let is_header = columns.first() == Some(&"tod") && columns.contains(&"Interval");
     is_header.then_some(columns)
 }
 
-/// True if a text contains averages of vdbench.
-pub fn is_vdbench(text: &str) -> bool {
-    in_a_line(text, AVERAGE, |line| average(line).is_some_and(|(_, rest)| values(rest).is_some()))
+/// A word with the columns of characters that it covers.
+type Spanned<'a> = (std::ops::Range<usize>, &'a str);
+
+fn spanned(line: &str) -> Vec<Spanned<'_>> {
+    let mut at = 0;
+    let mut words = Vec::new();
+    for word in line.split(char::is_whitespace) {
+        let end = at + word.chars().count();
+        if !word.is_empty() && words.len() < COLUMNS_MAX {
+            words.push((at..end, word));
+        }
+        at = end + 1;
+    }
+    words
 }
 
-fn values(text: &str) -> Option<Vec<f64>> {
-    let values: Vec<f64> = text.split_whitespace().map_while(decimal).take(VALUES).collect();
-    (values.len() == VALUES).then_some(values)
+/// The words after `interval` in the first line of a heading.
+fn heading(line: &str) -> Option<Vec<Spanned<'_>>> {
+    let is_interval = |word: &str| word.trim_matches('.').eq_ignore_ascii_case("interval");
+    let words = spanned(line);
+    let at = words.iter().position(|(_, word)| is_interval(word))?;
+    (words.len() - at > FIRST.len()).then(|| words[at + 1..].to_vec())
+}
+
+/// The names of the columns: each word of the second line with the one above it.
+fn named(above: &[Spanned], below: &str) -> Vec<String> {
+    let words = spanned(below);
+    let of = |index: usize, span: &std::ops::Range<usize>| {
+        // Each has its own word, or a group of two columns has one, between dots.
+        if words.len() == above.len() {
+            return above[index].1;
+        }
+        let overlap =
+            |it: &Spanned| it.0.end.min(span.end).saturating_sub(it.0.start.max(span.start));
+        above.iter().max_by_key(|it| overlap(it)).map_or("", |it| it.1)
+    };
+    let names = words.iter().enumerate().map(|(index, (span, word))| {
+        let group = of(index, span).trim_matches('.').to_ascii_lowercase();
+        format!("{group} {word}")
+    });
+    names.collect()
+}
+
+/// True if a text contains averages of vdbench.
+pub fn is_vdbench(text: &str) -> bool {
+    in_a_line(text, AVERAGE, |line| {
+        average(line).is_some_and(|(_, rest)| {
+            let values = rest.split_whitespace().take(FIRST.len()).filter_map(decimal);
+            values.count() == FIRST.len()
+        })
+    })
 }
 
 /// Reads every average of a text, each as a run of its run definition.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("vdbench");
     let (mut columns, mut definition) = (Vec::new(), Definition::default());
+    let (mut above, mut names): (Option<Vec<Spanned>>, _) = (None, Vec::new());
     for line in lines(text)? {
         let text = line.text.trim();
-        if let Some(read) = header(text) {
+        let is_below = text.split_whitespace().take(COLUMNS_MAX).any(|word| word == "rate");
+        if let Some(above) = above.take().filter(|_| is_below) {
+            names = named(&above, line.text);
+        } else if let Some(read) = header(text) {
             columns = read;
+        } else if let Some(read) = heading(line.text) {
+            above = Some(read);
         } else if let Some((_, rest)) = text.split_once(STARTING) {
             definition = Definition::read(rest);
         } else if let Some((before, rest)) = average(text) {
             let name = before.split_whitespace().nth(1);
             match name.filter(|_| !columns.is_empty()) {
                 Some(name) => flat(line, name, rest, &columns, &mut found),
-                None => report(line, rest, &definition, &mut found),
+                None => report(line, rest, (&names, &definition), &mut found),
             }
         }
     }
@@ -97,10 +149,36 @@ impl Definition {
     }
 }
 
-fn report(line: Line, rest: &str, definition: &Definition, found: &mut Found) {
-    let Some(values) = values(rest) else { return found.unknown(line.number, line.text) };
-    let [iops, mib, _, reads, all, reads_only, writes_only] = values[..] else { return };
-    let times = Times { all, reads_only, writes_only };
+fn report(
+    line: Line,
+    rest: &str,
+    (names, definition): (&[String], &Definition),
+    found: &mut Found,
+) {
+    let words: Vec<&str> = rest.split_whitespace().take(COLUMNS_MAX).collect();
+    let first = FIRST.map(str::to_owned);
+    let names = if names.is_empty() { &first[..] } else { names };
+    let of = |wanted: &[&str]| {
+        let at = names.iter().position(|name| wanted.contains(&name.as_str()))?;
+        decimal(words.get(at)?)
+    };
+    let iops = of(&["i/o rate", "reqstdops rate"]);
+    let mib = of(&["mb/sec 1024**2", "mb/sec total"]);
+    let all = of(&["resp time", "reqstdops resp"]);
+    let (Some(iops), Some(mib), Some(all)) = (iops, mib, all) else {
+        return found.unknown(line.number, line.text);
+    };
+    // Without a heading a line of a load of files looks alike, but its rate is not that of its size.
+    let expected = iops * of(&["bytes i/o"]).unwrap_or(0.0) / MIB;
+    if names.len() == FIRST.len() && (expected - mib).abs() > 0.01 + 0.02 * mib {
+        return found.unknown(line.number, line.text);
+    }
+    let times = Times {
+        all,
+        reads_only: of(&["read resp"]).unwrap_or(0.0),
+        writes_only: of(&["write resp"]).unwrap_or(0.0),
+    };
+    let reads = of(&["read pct"]).unwrap_or(0.0);
     add(line, definition, (iops, mib * MIB), reads, &times, found);
 }
 
@@ -161,7 +239,7 @@ impl Row<'_> {
 /// A line of a flat file, whose columns have names.
 fn flat(line: Line, name: &str, rest: &str, columns: &[&str], found: &mut Found) {
     let Some(from) = columns.iter().position(|column| *column == "Interval") else { return };
-    let words: Vec<&str> = rest.split_whitespace().take(100).collect();
+    let words: Vec<&str> = rest.split_whitespace().take(COLUMNS_MAX).collect();
     // The time of day and the run are before the interval.
     let row = Row { columns: &columns[from + 1..], words: &words };
     let (Some(iops), Some(mib), Some(all)) = (row.of("rate"), row.of("MB/sec"), row.of("resp"))

@@ -4,7 +4,8 @@ use super::*;
 
 const REPORT: &str = "\
 <a name=\"_1\"></a><i><b>13:49:00.011 Starting RD=rd1; I/O rate: 50; elapsed=60; For loops: threads=2</b></i>
-Apr 08, 2016  interval        i/o   MB/sec   bytes   read     resp     read    write
+Apr 08, 2016  interval        i/o   MB/sec   bytes   read     resp     read    write     resp     resp queue  cpu%  cpu%
+                             rate  1024**2     i/o    pct     time     resp     resp      max   stddev depth sys+u   sys
 13:49:01.250         1       0.00     0.00       0   0.00    0.000    0.000    0.000    0.000    0.000   0.0  24.1   2.0
 13:50:00.208  avg_2-60      50.02     0.20    4096  75.91    5.395    6.944    0.516   96.066   10.097   0.3   1.2   0.2
 13:50:02.001 Starting RD=rd2; I/O rate: Uncontrolled MAX; elapsed=60
@@ -71,13 +72,39 @@ fn the_averages_of_flat_files_are_read_by_their_columns() {
     check(FLAT, &expected);
 }
 
+/// Version 5.02, which has no times of reads and writes.
+const OLD: &str = "\
+Apr 08, 2010  interval        i/o   MB/sec   bytes   read     resp     resp     resp    cpu%  cpu%
+                             rate  1024**2     i/o    pct     time      max   stddev sys+usr   sys
+13:50:00.208  avg_2-60      50.00     0.20    4096  75.91    5.500   96.066   10.097     1.2   0.2
+";
+/// A load of a file system.
+const FILES: &str = "\
+Jun 05, 2018  .Interval. .ReqstdOps... ...cpu%...  read ....read..... ....write.... ..mb/sec... mb/sec .xfer.. ...mkdir....
+                          rate   resp total  sys   pct   rate   resp   rate   resp  read write  total    size  rate   resp
+18:58:42.205    avg_2-10  60.2  1.500  13.0 2.80  25.0   15.0  2.500   45.0  1.250  1.00  6.25   7.25 1048576   0.0  0.000
+";
+
+#[test]
+fn columns_are_those_of_the_heading() {
+    let rates = [("", "iops", 50.0), ("", "bytes_per_s", 0.2 * MIB), ("", "lat_mean_ns", 5.5e6)];
+    check(OLD, &rates);
+    // Without it, only what is the same in every version.
+    check(&OLD[OLD.find("13:50").unwrap()..], &rates);
+    let times = [("", "read_lat_mean_ns", 2.5e6), ("", "write_lat_mean_ns", 1.25e6)];
+    let rates = [("", "iops", 60.2), ("", "bytes_per_s", 7.25 * MIB), ("", "lat_mean_ns", 1.5e6)];
+    check(FILES, &[&rates[..], &times].concat());
+    let row = &FILES[FILES.find("18:58").unwrap()..];
+    assert!(parse(row).unwrap_err().to_string().starts_with("it contains no results of vdbench"));
+}
+
 #[test]
 fn other_averages_are_not_read() {
     for text in ["avg_2-60 1 2 3 4 5 6 7\n", "12:00:00.1 avg_of-all 1 2 3 4 5 6 7\n", "avg_\n"] {
         assert!(!is_vdbench(text), "{text}");
     }
     let imported = parse(&REPORT.replace("50.02", "5x.02")).unwrap();
-    assert!(imported.unknown[0].starts_with("line 4: `13:50:00.208"), "{:?}", imported.unknown);
+    assert!(imported.unknown[0].starts_with("line 5: `13:50:00.208"), "{:?}", imported.unknown);
 }
 
 proptest::proptest! {
@@ -87,6 +114,7 @@ proptest::proptest! {
         let _ = parse(&REPORT.replace("50.02", &put));
         let _ = parse(&REPORT.replace("13:50:00.208  avg_2-60", &put));
         let _ = parse(&FLAT.replace("117.7458", &put));
+        let _ = parse(&FILES.replace("rate   resp total", &put));
     }
 
     #[test]
