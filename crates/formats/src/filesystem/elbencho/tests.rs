@@ -59,6 +59,24 @@ fn a_file_of_results_has_the_same_names() {
 }
 
 #[test]
+fn a_fast_array_is_no_memory_unless_nothing_is_known() {
+    let fast = RUN.replace("2789", "99000");
+    assert_eq!(values(&fast)[2].2, Nature::Disk);
+    let unknown = fast.replace("COMMAND LINE", "Command");
+    assert_eq!(values(&unknown)[2].2, Nature::PageCache);
+    let note = &parse(&RUN.replace("COMMAND LINE", "Command")).unwrap().notes[0];
+    assert!(note.contains("does not say"), "{note}");
+}
+
+#[test]
+fn a_heading_has_a_limit() {
+    let columns = format!("{}{}", CSV.lines().next().unwrap(), ",x".repeat(100_000));
+    let row = CSV.lines().nth(1).unwrap();
+    let text = format!("{columns}\n{}", format!("{row}\n").repeat(20_000));
+    assert_eq!(parse(&text).unwrap().runs.len(), 20_000);
+}
+
+#[test]
 fn damage_is_named_with_its_line() {
     let imported = parse(&RUN.replace("2788", "27x8")).unwrap();
     assert!(imported.unknown[0].starts_with("line 11: `IOPS"), "{:?}", imported.unknown);

@@ -2,9 +2,9 @@
 
 use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Better, Nature, Phase, Work};
+use drivelab_core::record::{Better, Figure, Nature, Phase, Work};
 
-use crate::found::{Found, decimal, figure, labelled, transfer};
+use crate::found::{Found, decimal, figure, labelled, phase};
 use crate::sign::in_a_line;
 
 const TITLE: &str = "bw(MiB/s)";
@@ -73,16 +73,17 @@ impl Test {
         }
     }
 
-    fn phase(&self, name: &str, rate: f64, phase: Phase) -> Phase {
+    fn phase(&self, name: &str, figures: Vec<Figure>) -> Phase {
+        // A parallel file system may be faster than any single device.
         if self.is_direct || name == "write" && self.is_synced {
-            return transfer(name, rate, phase.figures);
+            return phase(name, Nature::Disk, figures);
         }
         // IOR reads what it wrote before, from another node only with `-C`.
         let why = match name {
             "write" => "without `-e` or direct I/O the page cache of the clients may hold the data",
             _ => "the page cache of the clients or of the servers may have answered",
         };
-        labelled(name, Nature::PageCache, why, phase.figures)
+        labelled(name, Nature::PageCache, why, figures)
     }
 }
 
@@ -107,7 +108,7 @@ fn row(line: Line, columns: &[&str], begin: usize, test: &Test, found: &mut Foun
         figures.push(figure("iops", iops, "1/s", Better::More));
     }
     let name = words[0];
-    let phase = test.phase(name, rate, transfer(name, rate, figures));
+    let phase = test.phase(name, figures);
     if rate > 0.0 {
         found.run_of(begin, "", test.work.clone(), vec![phase]);
     }

@@ -60,6 +60,12 @@ fn what_bypasses_the_cache_is_in_the_command() {
 }
 
 #[test]
+fn a_parallel_file_system_may_be_faster_than_a_device() {
+    let imported = parse(&RUN.replace("912.40", "991240.00")).unwrap();
+    assert_eq!(imported.runs[0].phases[0].nature, Nature::Disk);
+}
+
+#[test]
 fn damage_is_named_with_its_line() {
     let imported = parse(&RUN.replace("495.76 ", "49x.76 ")).unwrap();
     assert!(imported.unknown[0].starts_with("line 11: `read"), "{:?}", imported.unknown);
