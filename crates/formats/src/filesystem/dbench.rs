@@ -8,10 +8,13 @@ use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark, Work};
 
 use crate::found::{Found, detail, figure, labelled, put, slug};
-use crate::quantity::{Comma, after, bytes_per_s, time_ns};
+use crate::quantity::{Comma, bytes_per_s, time_ns};
 use crate::sign::in_a_line;
 
 const THROUGHPUT: &str = "Throughput ";
+/// Files were opened with `O_SYNC` (`-s`), directories synced after changes (`-S`).
+const SYNC_OPEN: &str = "(sync open)";
+const SYNC_DIRS: &str = "(sync dirs)";
 
 /// The rate and the rest of `Throughput 420.743 MB/sec  4 clients  4 procs  max_latency=30.6 ms`.
 fn result(line: &str) -> Option<(f64, &str)> {
@@ -28,16 +31,19 @@ pub fn is_dbench(text: &str) -> bool {
 
 /// Reads every result of a text, each as a run.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
-    // Both print the same: the command is the difference.
-    let is_tbench = text.contains("tbench");
-    let mut found = Found::new(if is_tbench { "tbench" } else { "dbench" });
-    let (mut operations, mut is_table) = (Vec::new(), false);
+    let mut found = Found::new("dbench");
+    let (mut operations, mut is_table, mut is_tbench) = (Vec::new(), false, false);
     for line in lines(text)? {
         let text = line.text.trim();
         if let Some((rate, rest)) = result(text) {
             let phases = vec![phase(is_tbench, rate, rest, std::mem::take(&mut operations))];
             is_table = false;
             found.run_of(line.number, "", work(rest), phases);
+        } else if let Some(program) = program(text) {
+            is_tbench = program == "tbench";
+            if is_tbench {
+                found.tool("tbench");
+            }
         } else if let Some(version) = text.split_once("bench version ").map(|(_, rest)| rest) {
             found.version(version.split_whitespace().next().unwrap_or_default());
         } else if text.starts_with("Operation ") && text.contains("AvgLat") {
@@ -47,6 +53,24 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         }
     }
     found.finish("give the complete output of a call of `dbench` that finished")
+}
+
+/// The program of a command line, or of a banner: both programs print the same results, and some
+/// versions of tbench the banner of dbench below their command.
+fn program(text: &str) -> Option<&str> {
+    if let Some(version) = text.strip_prefix("tbench version ") {
+        return (!version.is_empty()).then_some("tbench");
+    }
+    let mut words = text.trim_start_matches(['$', '#', ' ']).split_whitespace();
+    let command = words.find(|word| !["sudo", "time"].contains(word))?;
+    let name = command.rsplit('/').next()?;
+    let has_arguments =
+        words.next().is_some_and(|it| it.starts_with(['-', '/', '.']) || is_count(it));
+    ["dbench", "tbench"].contains(&name).then_some(name).filter(|_| has_arguments)
+}
+
+fn is_count(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// ` WriteX        400886     0.054    14.518`: count, mean and longest time in ms.
@@ -68,7 +92,8 @@ fn work(rest: &str) -> Work {
             work.set(pair[1], pair[0]);
         }
     }
-    work.set_switch("sync", rest.contains("(sync open)"));
+    work.set_switch("sync", rest.contains(SYNC_OPEN));
+    work.set_switch("sync_dirs", rest.contains(SYNC_DIRS));
     work
 }
 
@@ -86,7 +111,7 @@ fn phase(is_tbench: bool, rate: f64, rest: &str, operations: Vec<Figure>) -> Pha
         phase.remarks.push(Remark::new(Label::NotDisk, "no file is read or written"));
         return phase;
     }
-    if after(rest, "(sync ").is_some() {
+    if rest.contains(SYNC_OPEN) {
         let why = "files are opened with `O_SYNC`: it measures the journal and flushes";
         return labelled("dbench", Nature::JournalSync, why, figures);
     }
@@ -94,7 +119,12 @@ fn phase(is_tbench: bool, rate: f64, rest: &str, operations: Vec<Figure>) -> Pha
     for figure in figures.iter_mut().filter(|figure| figure.name.starts_with("flush_")) {
         figure.nature = Some(Nature::JournalSync);
     }
-    let why = "most operations are answered from memory: only `Flush` waits for the disk";
+    let why = if rest.contains(SYNC_DIRS) {
+        "most operations are answered from memory: only `Flush`, and changes of directories, wait \
+         for the disk"
+    } else {
+        "most operations are answered from memory: only `Flush` waits for the disk"
+    };
     labelled("dbench", Nature::PageCache, why, figures)
 }
 
@@ -135,7 +165,7 @@ Throughput 420.743 MB/sec  4 clients  5 procs  max_latency=30.604 ms
         assert_eq!(found[3].1.to_bits(), 1.681_f64.to_bits());
         let imported = parse(RUN).unwrap();
         assert_eq!(imported.tool_version, "4.00");
-        assert_eq!(imported.runs[0].work.to_string(), "clients=4 sync=0 procs=5");
+        assert_eq!(imported.runs[0].work.to_string(), "clients=4 sync=0 procs=5 sync_dirs=0");
         assert_eq!(imported.runs[0].phases[0].nature, Nature::PageCache);
         assert_eq!(imported.runs[0].phases[0].figures[3].nature, Some(Nature::JournalSync));
         assert_eq!(parse(&RUN.repeat(2)).unwrap().runs.len(), 2);
@@ -148,6 +178,27 @@ Throughput 420.743 MB/sec  4 clients  5 procs  max_latency=30.604 ms
         assert_eq!(imported.runs[0].phases[0].nature, Nature::Network);
         let sync = parse(&RUN.replace("MB/sec  4", "MB/sec (sync open)  4")).unwrap();
         assert_eq!(sync.runs[0].phases[0].nature, Nature::JournalSync);
+    }
+
+    #[test]
+    fn only_its_command_or_banner_makes_it_tbench() {
+        for line in ["results of ~/tbench/out", "# tbench is next", "better than tbench 4"] {
+            let imported = parse(&format!("{line}\n{RUN}")).unwrap();
+            assert_eq!(imported.tool, "dbench", "{line}");
+        }
+        for line in ["sudo ./tbench 4 127.0.0.1", "tbench -t 60 8", "tbench version 4.00"] {
+            assert_eq!(parse(&format!("{line}\n{RUN}")).unwrap().tool, "tbench", "{line}");
+        }
+        let both = parse(&format!("tbench 4\n{RUN}\n$ dbench 4\n{RUN}")).unwrap();
+        let natures: Vec<Nature> = both.runs.iter().map(|run| run.phases[0].nature).collect();
+        assert_eq!(natures, [Nature::Network, Nature::PageCache]);
+    }
+
+    #[test]
+    fn synced_directories_leave_files_in_memory() {
+        let dirs = parse(&RUN.replace("MB/sec  4", "MB/sec (sync dirs)  4")).unwrap();
+        assert_eq!(dirs.runs[0].phases[0].nature, Nature::PageCache);
+        assert_eq!(dirs.runs[0].work.get("sync_dirs"), Some("1"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Better, Nature, Phase, Work};
+use drivelab_core::record::{Better, Figure, Nature, Phase, Work};
 
 use super::METADATA;
 use crate::found::{Found, decimal, detail, figure, labelled, put, slug};
@@ -27,6 +27,7 @@ pub fn is_mdtest(text: &str) -> bool {
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("mdtest");
     let (mut work, mut begin, mut phases) = (Work::default(), 0, Vec::new());
+    let mut syncs = Syncs::default();
     for line in lines(text)? {
         let text = line.text.trim();
         if is_summary(text) {
@@ -42,16 +43,55 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         {
             found.version(version);
             work = Work::default().with("tasks", rest.split(' ').next().unwrap_or_default());
+            syncs = Syncs::default();
+        } else if let Some(command) = text.strip_prefix("Command line used:") {
+            syncs = Syncs::read(command);
         } else if begin > 0 {
-            row(line, &mut phases, &mut found)?;
+            row(line, syncs, &mut phases, &mut found)?;
         }
     }
     found.run_of(begin, "", work, phases);
     found.finish("give the complete output of a call of `mdtest` that finished")
 }
 
+/// The options that sync.
+#[derive(Debug, Clone, Copy, Default)]
+struct Syncs {
+    /// Each file after it was written (`-y`).
+    files: bool,
+    /// All after each phase, within its time (`-Y`).
+    phases: bool,
+}
+
+impl Syncs {
+    /// `./mdtest '-n' '100' '-y'`: letters may be joined.
+    fn read(command: &str) -> Self {
+        let words = command.split_whitespace().map(|word| word.trim_matches('\''));
+        let letters: Vec<&str> = words.filter_map(|word| word.strip_prefix('-')).collect();
+        let has =
+            |letter: char| letters.iter().any(|it| !it.starts_with('-') && it.contains(letter));
+        Self { files: has('y'), phases: has('Y') }
+    }
+
+    fn phase(self, name: &str, figures: Vec<Figure>) -> Phase {
+        let why = match () {
+            () if self.phases => "all is synced after each phase, within its time (`-Y`)",
+            () if self.files && name == "file-creation" => {
+                "each file is synced after it was written (`-y`)"
+            }
+            () => return labelled(name, Nature::PageCache, METADATA, figures),
+        };
+        labelled(name, Nature::JournalSync, why, figures)
+    }
+}
+
 /// `File creation   42024.989   28731.061   35378.025   6646.964`: most, least, mean, deviation.
-fn row(line: Line, phases: &mut Vec<Phase>, found: &mut Found) -> Result<(), ParseError> {
+fn row(
+    line: Line,
+    syncs: Syncs,
+    phases: &mut Vec<Phase>,
+    found: &mut Found,
+) -> Result<(), ParseError> {
     let text = line.text.trim();
     if !ABOUT.iter().any(|start| text.starts_with(start)) {
         return Ok(());
@@ -74,7 +114,7 @@ fn row(line: Line, phases: &mut Vec<Phase>, found: &mut Found) -> Result<(), Par
         figures.push(detail(&format!("{name}_max"), max, "1/s", Better::More));
         figures.push(detail(&format!("{name}_min"), min, "1/s", Better::More));
     }
-    put(phases, labelled(&name, Nature::PageCache, METADATA, figures), line.number)
+    put(phases, syncs.phase(&name, figures), line.number)
 }
 
 #[cfg(test)]
@@ -119,6 +159,19 @@ SUMMARY time (in ops/sec): (of 2 iterations)
         assert_eq!(imported.tool_version, "4.1.0+dev");
         assert_eq!(imported.runs[0].work.to_string(), "iterations=2 tasks=640");
         assert_eq!(parse(&RUN.repeat(2)).unwrap().runs.len(), 2);
+    }
+
+    #[test]
+    fn options_that_sync_are_known() {
+        let natures = |options: &str| {
+            let command = format!("node(s)\nCommand line used: ./mdtest {options}\n");
+            let imported = parse(&RUN.replacen("node(s)\n", &command, 1)).unwrap();
+            imported.runs[0].phases.iter().map(|phase| phase.nature).collect::<Vec<_>>()
+        };
+        let (cache, sync) = (Nature::PageCache, Nature::JournalSync);
+        assert_eq!(natures("'-n' '10' '-d' '/mnt/y-Y'"), [cache, cache]);
+        assert_eq!(natures("'-n' '10' '-y'"), [sync, cache]);
+        assert_eq!(natures("-FY -n 10"), [sync, sync]);
     }
 
     #[test]
