@@ -12,6 +12,9 @@ use crate::found::{Found, decimal, figure, labelled, transfer};
 use crate::quantity::{Comma, ns_of, split};
 use crate::sign::in_a_line;
 
+/// Maximum number of flags of an operand; dd knows twenty.
+const FLAGS_MAX: usize = 50;
+
 /// True if a text contains a summary.
 pub fn is_dd(text: &str) -> bool {
     in_a_line(text, "/s", |line| Summary::read(line).is_some())
@@ -21,12 +24,18 @@ pub fn is_dd(text: &str) -> bool {
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("dd");
     let (mut command, mut progress) = (Command::default(), None);
-    let mut is_counted = false;
+    let (mut is_counted, mut wraps) = (false, false);
     for line in lines(text)? {
         let text = line.text.trim();
         if let Some(read) = Command::read(text) {
             add(progress.take(), &command, &mut found);
-            (command, is_counted) = (read, false);
+            (command, is_counted, wraps) = (read, false, true);
+            continue;
+        }
+        // A terminal or a mail breaks a long command.
+        if std::mem::take(&mut wraps) && is_operand(text.split(' ').next().unwrap_or_default()) {
+            command.operands(text);
+            wraps = true;
         } else if is_records(text) {
             // Sums so far (`status=progress`) precede the records.
             (progress, is_counted) = (None, true);
@@ -90,11 +99,26 @@ impl Summary {
         let (rate, time) = (parts.next()?, parts.next()?);
         parts.next()?;
         let (_, unit) = split(rate, Comma::Decimal)?;
-        let (value, of_time) = split(time, Comma::Decimal)?;
+        let (value, of_time) = seconds(time)?;
         let is_rate = unit.ends_with("B/s") || unit.ends_with("B/с");
         let unit_ns = ns_of(of_time).or_else(|| (of_time == "с").then_some(1e9))?;
         is_rate.then_some(Self { bytes, seconds: value * unit_ns / 1e9 })
     }
+}
+
+/// The number and the unit of a time. GNU prints it as C's `%g` does, `5.6e-05 s`.
+fn seconds(text: &str) -> Option<(f64, &str)> {
+    let Some((digits, rest)) = text.split_once("e-") else { return split(text, Comma::Decimal) };
+    let (value, _) = split(digits, Comma::Decimal).filter(|(_, unit)| unit.is_empty())?;
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    let exponent: u8 = rest[..end].parse().ok()?;
+    Some((value / 10_f64.powi(exponent.into()), rest[end..].trim_start()))
+}
+
+/// True for an operand of dd, `bs=1M`.
+fn is_operand(word: &str) -> bool {
+    let keys = ["if", "of", "bs", "ibs", "obs", "count", "skip", "seek", "iflag", "oflag", "conv"];
+    word.split_once('=').is_some_and(|(key, _)| keys.contains(&key) || key == "status")
 }
 
 /// The command above a summary.
@@ -103,7 +127,10 @@ struct Command {
     is_known: bool,
     input: String,
     output: String,
-    flags: String,
+    /// Of reading, of writing, and conversions: `sync` is another thing in each.
+    iflags: Vec<String>,
+    oflags: Vec<String>,
+    conversions: Vec<String>,
     work: Work,
 }
 
@@ -111,31 +138,48 @@ impl Command {
     fn read(text: &str) -> Option<Self> {
         let at = text.find("dd ").filter(|at| {
             let before = text[..*at].chars().next_back();
-            before.is_none_or(|c| c.is_whitespace() || "/`(;&|'\"".contains(c))
+            before.is_none_or(|c| c.is_whitespace() || "/`(;&|'\"$#>%".contains(c))
         })?;
-        // What follows a pipe is another program.
-        let words = text[at..].split(['|', ';', '`']).next()?.split_whitespace();
         let mut command = Self { is_known: true, ..Self::default() };
-        for word in words.skip(1) {
-            let Some((key, value)) = word.split_once('=') else { continue };
-            match key {
-                "if" => value.clone_into(&mut command.input),
-                "of" => value.clone_into(&mut command.output),
-                "oflag" | "iflag" | "conv" => {
-                    command.flags += &format!(",{key}:{value}").replace([',', '+'], " ");
-                    command.work.set(key, value);
-                }
-                "bs" => command.work.set_size("bs", value),
-                "count" => command.work.set("count", value),
-                _ => {}
-            }
-        }
+        command.operands(text[at..].strip_prefix("dd ")?);
         let is_command = !command.input.is_empty() || !command.output.is_empty();
         is_command.then_some(command)
     }
 
-    fn has(&self, flag: &str) -> bool {
-        self.flags.split([' ', ':']).any(|it| it == flag)
+    fn operands(&mut self, text: &str) {
+        // What follows a pipe is another program.
+        let own = text.split(['|', ';', '`', '&']).next().unwrap_or_default();
+        for word in own.split_whitespace() {
+            let Some((key, value)) = word.split_once('=') else { continue };
+            // The command may be quoted, or in brackets.
+            let value = value.trim_matches(['"', '\'', ')', '*', '\u{2019}', '\u{201d}']);
+            let flags = match key {
+                "iflag" => &mut self.iflags,
+                "oflag" => &mut self.oflags,
+                "conv" => &mut self.conversions,
+                "if" => {
+                    value.clone_into(&mut self.input);
+                    continue;
+                }
+                "of" => {
+                    value.clone_into(&mut self.output);
+                    continue;
+                }
+                "bs" => {
+                    self.work.set_size("bs", value);
+                    continue;
+                }
+                "count" => {
+                    self.work.set("count", value);
+                    continue;
+                }
+                _ => continue,
+            };
+            // An operand may be repeated: its flags add up.
+            flags.extend(value.split([',', '+']).take(FLAGS_MAX).map(str::to_owned));
+            flags.truncate(FLAGS_MAX);
+            self.work.set(key, value);
+        }
     }
 
     fn phase(&self, rate: f64) -> Phase {
@@ -160,20 +204,26 @@ impl Command {
                 "the command is not in the text: without `oflag=direct` or `conv=fdatasync` the page \
                  cache takes the data"
             }
-            () if self.has("direct") => return transfer(name, rate, figures),
+            () if has(if reads { &self.iflags } else { &self.oflags }, &["direct"]) => {
+                return transfer(name, rate, figures);
+            }
             () if reads => "without `iflag=direct` the page cache may have answered",
-            () if self.has("dsync") || self.has("sync") && !self.has("conv") => {
+            () if has(&self.oflags, &["dsync", "sync"]) => {
                 let why = "every block is synced: it measures flushes, not the rate of transfer";
                 return labelled(name, Nature::JournalSync, why, figures);
             }
             // The time includes the flush at the end.
-            () if self.has("fdatasync") || self.has("fsync") => {
+            () if has(&self.conversions, &["fdatasync", "fsync"]) => {
                 return transfer(name, rate, figures);
             }
             () => "without `oflag=direct` or `conv=fdatasync` the page cache takes the data",
         };
         labelled(name, Nature::PageCache, why, figures)
     }
+}
+
+fn has(flags: &[String], wanted: &[&str]) -> bool {
+    flags.iter().any(|flag| wanted.contains(&flag.as_str()))
 }
 
 #[cfg(test)]

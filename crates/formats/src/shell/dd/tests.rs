@@ -38,6 +38,7 @@ fn every_wording_is_read() {
     check("104857600 bytes (100.0MB) copied, 0.500000 seconds, 200.0MB/s", 209_715_200.0);
     check("1000 bytes transferred in 0.25 secs (4000 bytes/sec)", 4000.0);
     check("1000000 Bytes (1,0 MB, 977 KiB) kopiert, 0,5 s, 2,0 MB/s", 2e6);
+    check("64 bytes copied, 5.6e-05 s, 1.1 MB/s", 64.0 / 5.6e-5);
     check("1000000 байт (1,0 MB) скопирован, 0,5 s, 2,0 MB/s", 2e6);
     for text in ["1 of 3, 2 s, fine", "12 bytes", "1024+0 records in", "a b, c s, 1 MB/s"] {
         assert!(!is_dd(text), "{text}");
@@ -55,6 +56,14 @@ fn the_command_decides_what_was_measured() {
     check("# dd if=/dev/zero of=a bs=1M oflag=direct", "write", Nature::Disk);
     check("$ sudo dd if=/dev/zero of=a bs=4k oflag=dsync", "write", Nature::JournalSync);
     check("dd if=a of=/dev/null", "read", Nature::PageCache);
+    check("$dd if=/dev/zero of=a oflag=direct", "write", Nature::Disk);
+    check("ssh h 'dd if=/dev/zero of=a oflag=direct'", "write", Nature::Disk);
+    check("(dd if=/dev/zero of=a conv=fdatasync)", "write", Nature::Disk);
+    check("dd if=/dev/zero\nof=a bs=1M\noflag=direct", "write", Nature::Disk);
+    check("dd if=/dev/sda of=a iflag=direct", "write", Nature::PageCache);
+    check("dd if=a of=/dev/null oflag=direct", "read", Nature::PageCache);
+    check("dd if=/dev/zero of=a oflag=sync conv=notrunc", "write", Nature::JournalSync);
+    check("dd if=/dev/zero of=a conv=sync,noerror", "write", Nature::PageCache);
     check("dd if=/dev/sda of=/dev/null iflag=direct", "read", Nature::Disk);
     check("dd if=/dev/zero of=/dev/null", "read", Nature::Cpu);
     check("dd if=/dev/zero bs=1M count=1024 | md5sum", "read", Nature::Cpu);
