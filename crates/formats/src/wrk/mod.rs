@@ -69,8 +69,9 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
 
 /// True for the command above an output.
 fn is_command(text: &str) -> bool {
-    let command = text.split_whitespace().next().unwrap_or_default();
-    ["wrk", "wrk2", "./wrk", "./wrk2"].contains(&command)
+    let mut words = text.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or_default());
+    let command = words.find(|word| !["sudo", "time"].contains(word));
+    ["wrk", "wrk2"].contains(&command.unwrap_or_default())
 }
 
 /// One run during reading.
@@ -282,6 +283,8 @@ Transfer/sec:    606.33MB
         let command = parse(&format!("wrk -t4 -R1000 http://a\n{RUN}")).unwrap();
         let rate = command.runs[0].phases[0].figures.iter().find(|it| it.name == "requests");
         assert_eq!(rate.unwrap().remarks[0].label, Label::SetRate);
+        let command = parse(&format!("sudo /opt/wrk2 -t4 --rate 1000 http://a\n{RUN}")).unwrap();
+        assert_eq!(command.runs[0].phases[0].figures[5].remarks[0].label, Label::SetRate);
         find("requests_latency_p50");
         find("requests_latency_p99.9");
     }

@@ -58,7 +58,8 @@ impl Setup {
         self.is_cached |= text == "using software cache";
         let Some((key, value)) = text.split_once(": ") else { return };
         match key {
-            "block size" => self.work.set_size("bs", value.trim_end_matches("KiB")),
+            // `65536`, or `64KiB` since version 2.1.
+            "block size" => self.work.set_size("bs", value.trim_end_matches("iB")),
             "number of outstanding I/O operations"
             | "number of outstanding I/O operations per thread" => self.work.set("iodepth", value),
             "threads per file" | "total threads" => self.work.set("threads", value),

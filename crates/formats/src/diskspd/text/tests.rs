@@ -42,6 +42,13 @@ fn values(text: &str) -> Vec<(String, f64)> {
 }
 
 #[test]
+fn sizes_of_blocks_are_bytes_or_kib() {
+    let size = |text: &str| parse(text).unwrap().runs[0].work.get("bs").map(str::to_owned);
+    assert_eq!(size(RUN).as_deref(), Some("4k"));
+    assert_eq!(size(&RUN.replace("size: 4096", "size: 64KiB")).as_deref(), Some("64k"));
+}
+
+#[test]
 fn the_tables_and_percentiles_are_read() {
     let found = values(RUN);
     let found: Vec<_> = found.iter().map(|(name, value)| (name.as_str(), *value)).collect();

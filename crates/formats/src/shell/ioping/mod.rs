@@ -135,7 +135,9 @@ pub(super) fn rates(text: &str, prefix: &str) -> Option<Vec<Figure>> {
         if let Some(iops) = part.strip_suffix(" iops") {
             figures.push(rate(&format!("{prefix}iops"), count(iops)?, "1/s", prefix));
         } else if part.ends_with("/s") {
-            let value = bytes_per_s(part, 1000.0, Comma::Decimal)?;
+            // Before version 0.7 MiB are `mb`.
+            let spelled = part.strip_suffix("mb/s").map(|value| format!("{value}MiB/s"));
+            let value = bytes_per_s(spelled.as_deref().unwrap_or(part), 1000.0, Comma::Decimal)?;
             figures.push(rate(&format!("{prefix}bytes_per_s"), value, "B/s", prefix));
         }
     }

@@ -61,6 +61,12 @@ fn both_forms_are_read() {
 }
 
 #[test]
+fn megabytes_of_old_versions_have_small_letters() {
+    let text = OLD.replace("0.2 MiB/s", "0.2 mb/s");
+    assert_eq!(values(&text)[1], ("bytes_per_s".to_owned(), 0.2 * 1_048_576.0));
+}
+
+#[test]
 fn the_options_are_work_and_a_label() {
     let imported = parse(&format!("{OLD}{NEW}")).unwrap();
     assert_eq!(imported.runs.len(), 2);
