@@ -66,11 +66,14 @@ struct Syncs {
 impl Syncs {
     /// `./mdtest '-n' '100' '-y'`: letters may be joined.
     fn read(command: &str) -> Self {
+        let mut syncs = Self::default();
         let words = command.split_whitespace().map(|word| word.trim_matches('\''));
-        let letters: Vec<&str> = words.filter_map(|word| word.strip_prefix('-')).collect();
-        let has =
-            |letter: char| letters.iter().any(|it| !it.starts_with('-') && it.contains(letter));
-        Self { files: has('y'), phases: has('Y') }
+        for letters in words.filter_map(|word| word.strip_prefix('-')) {
+            let is_short = !letters.starts_with('-');
+            syncs.files |= is_short && letters.contains('y');
+            syncs.phases |= is_short && letters.contains('Y');
+        }
+        syncs
     }
 
     fn phase(self, name: &str, figures: Vec<Figure>) -> Phase {

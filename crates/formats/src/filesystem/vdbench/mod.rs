@@ -58,26 +58,29 @@ fn spanned(line: &str) -> Vec<Spanned<'_>> {
 
 /// The words after `interval` in the first line of a heading.
 fn heading(line: &str) -> Option<Vec<Spanned<'_>>> {
-    let is_interval = |word: &str| word.trim_matches('.').eq_ignore_ascii_case("interval");
     let words = spanned(line);
-    let at = words.iter().position(|(_, word)| is_interval(word))?;
+    let at = words
+        .iter()
+        .position(|(_, word)| word.trim_matches('.').eq_ignore_ascii_case("interval"))?;
     (words.len() - at > FIRST.len()).then(|| words[at + 1..].to_vec())
+}
+
+/// The word that is above most of a span.
+fn above_of<'a, 'b>(
+    above: &'a [Spanned<'b>],
+    span: &std::ops::Range<usize>,
+) -> Option<&'a Spanned<'b>> {
+    above.iter().max_by_key(|(it, _)| it.end.min(span.end).saturating_sub(it.start.max(span.start)))
 }
 
 /// The names of the columns: each word of the second line with the one above it.
 fn named(above: &[Spanned], below: &str) -> Vec<String> {
     let words = spanned(below);
-    let of = |index: usize, span: &std::ops::Range<usize>| {
-        // Each has its own word, or a group of two columns has one, between dots.
-        if words.len() == above.len() {
-            return above[index].1;
-        }
-        let overlap =
-            |it: &Spanned| it.0.end.min(span.end).saturating_sub(it.0.start.max(span.start));
-        above.iter().max_by_key(|it| overlap(it)).map_or("", |it| it.1)
-    };
+    let is_each = words.len() == above.len();
     let names = words.iter().enumerate().map(|(index, (span, word))| {
-        let group = of(index, span).trim_matches('.').to_ascii_lowercase();
+        // Each has its own word, or a group of two columns has one, between dots.
+        let group = if is_each { above.get(index) } else { above_of(above, span) };
+        let group = group.map_or("", |it| it.1).trim_matches('.').to_ascii_lowercase();
         format!("{group} {word}")
     });
     names.collect()
@@ -168,7 +171,7 @@ fn report(
     let (Some(iops), Some(mib), Some(all)) = (iops, mib, all) else {
         return found.unknown(line.number, line.text);
     };
-    // Without a heading a line of a load of files looks alike, but its rate is not that of its size.
+    // Without a heading, a line of a load of files looks alike: its rate is not that of its size.
     let expected = iops * of(&["bytes i/o"]).unwrap_or(0.0) / MIB;
     if names.len() == FIRST.len() && (expected - mib).abs() > 0.01 + 0.02 * mib {
         return found.unknown(line.number, line.text);
