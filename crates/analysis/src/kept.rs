@@ -1,5 +1,6 @@
 //! Documents that are kept of what is no single run, to be shown again.
 
+use drivelab_core::Invalid;
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Figure};
 use serde_json::{Value, json};
@@ -37,8 +38,8 @@ pub fn collection(host: &str, inspection: &Value) -> String {
 ///
 /// # Errors
 /// They are not what was kept.
-pub fn read_results(mut document: Value) -> Result<Imported, String> {
-    serde_json::from_value(document["results"].take()).map_err(|error| error.to_string())
+pub fn read_results(mut document: Value) -> Result<Imported, Invalid> {
+    serde_json::from_value(document["results"].take()).map_err(Invalid::new)
 }
 
 /// Each run of a file by itself, with what holds for all of them.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use drivelab_core::Invalid;
 use drivelab_core::record::{Figure, Origin, RunRecord};
 use ulid::Ulid;
 
@@ -235,10 +236,10 @@ impl Columns {
 
 /// Reads a document back: the columns that its row must have, or `None` where none follow from it;
 /// or why it is not a document. The digest is of use only where the second argument is true.
-pub type ReadBack<'a> = &'a dyn Fn(&str, bool) -> Result<Option<Columns>, String>;
+pub type ReadBack<'a> = &'a dyn Fn(&str, bool) -> Result<Option<Columns>, Invalid>;
 
 /// Reads a whole with its parts, or says what is wrong with them together.
-pub type ReadWhole<'a> = &'a dyn Fn(&Whole) -> Result<(), String>;
+pub type ReadWhole<'a> = &'a dyn Fn(&Whole) -> Result<(), Invalid>;
 
 impl Entry {
     /// The entry of a run of drivelab.

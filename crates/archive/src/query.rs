@@ -5,6 +5,7 @@ use crate::entry::{RunId, Whole};
 use crate::error::ArchiveError;
 use crate::filter::Filter;
 use crate::when::Period;
+use drivelab_core::{Invalid, invalid};
 
 /// Kept runs by what was typed: the beginning of an id, `label:NAME`, or `@WHEN[,key=value...]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +25,7 @@ impl Query {
     ///
     /// # Errors
     /// A time that is none, or a key that is unknown.
-    pub fn read(text: &str, now_ms: u64) -> Result<Option<Self>, String> {
+    pub fn read(text: &str, now_ms: u64) -> Result<Option<Self>, Invalid> {
         if let Some(label) = text.strip_prefix(LABEL) {
             let label = Some(label.to_owned());
             return Ok(Some(Self::Filter(Box::new(Filter { label, ..Filter::default() }))));
@@ -74,7 +75,7 @@ impl Query {
     }
 }
 
-fn filter(text: &str, now_ms: u64) -> Result<Filter, String> {
+fn filter(text: &str, now_ms: u64) -> Result<Filter, Invalid> {
     let mut parts = text.split(',');
     let Period { from_ms, until_ms } = Period::read(parts.next().unwrap_or_default(), now_ms)?;
     let mut filter = Filter { since_ms: Some(from_ms), until_ms, ..Filter::default() };
@@ -88,7 +89,7 @@ fn filter(text: &str, now_ms: u64) -> Result<Filter, String> {
             "label" => &mut filter.label,
             "commit" => &mut filter.commit,
             _ => {
-                return Err(format!(
+                return Err(invalid!(
                     "`{key}` is not a filter of kept runs: host, device, drive, suite, label or \
                      commit, each as key=value"
                 ));
@@ -125,7 +126,7 @@ mod tests {
     fn what_is_no_time_or_no_filter_is_named() {
         let check = |text: &str, expected: &str| {
             let error = Query::read(text, NOON).unwrap_err();
-            assert!(error.contains(expected), "{error}");
+            assert!(error.0.contains(expected), "{error}");
         };
         check("@", "`` is not a time");
         check("@tomorrow", "`tomorrow` is not a time");

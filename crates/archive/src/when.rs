@@ -1,5 +1,6 @@
 //! Times as people name them: a date, a time ago, a word. Days are those of UTC.
 
+use drivelab_core::{Invalid, invalid};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
@@ -17,7 +18,7 @@ pub struct Period {
 ///
 /// # Errors
 /// The text names no time.
-pub fn since(text: &str, now_ms: u64) -> Result<u64, String> {
+pub fn since(text: &str, now_ms: u64) -> Result<u64, Invalid> {
     Period::read(text, now_ms).map(|period| period.from_ms)
 }
 
@@ -28,7 +29,7 @@ impl Period {
     ///
     /// # Errors
     /// The text names no time.
-    pub fn read(text: &str, now_ms: u64) -> Result<Self, String> {
+    pub fn read(text: &str, now_ms: u64) -> Result<Self, Invalid> {
         let now = i64::try_from(now_ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
         let now = now.ok_or_else(|| wrong(text))?;
         let period = match text.split_once("..") {
@@ -39,7 +40,7 @@ impl Period {
         };
         let (from, until) = period.ok_or_else(|| wrong(text))?;
         if until.is_some_and(|until| until <= from) {
-            return Err(format!("`{text}` ends before it begins"));
+            return Err(invalid!("`{text}` ends before it begins"));
         }
         Ok(Self { from_ms: millis(from), until_ms: until.map(millis) })
     }
@@ -116,7 +117,7 @@ mod tests {
             assert!(Period::read(odd, now).is_err(), "{odd}");
         }
         let backwards = Period::read("2026-11-08..2026-11-01", now).unwrap_err();
-        assert!(backwards.contains("ends before it begins"), "{backwards}");
+        assert!(backwards.0.contains("ends before it begins"), "{backwards}");
         Period::read("today", u64::MAX).unwrap_err();
     }
 }

@@ -1,6 +1,7 @@
 //! Factors that arms can declare to differ in, and the facts that follow from them.
 
 use crate::config::nearest;
+use crate::{Invalid, invalid};
 
 /// A property in which arms may be declared to differ.
 #[derive(Debug)]
@@ -178,11 +179,11 @@ pub fn find(name: &str) -> Option<&'static Factor> {
 }
 
 /// Reads the name of a declared factor; refuses an unknown one with the most similar name.
-pub fn read(name: &str) -> Result<&'static str, String> {
+pub fn read(name: &str) -> Result<&'static str, Invalid> {
     let found = find(name).map(|factor| factor.name);
     found.ok_or_else(|| match nearest(name, names()) {
-        Some(meant) => format!("unknown factor `{name}`; did you mean `{meant}`?"),
-        None => format!("unknown factor `{name}`; known: `{}`", names().join("`, `")),
+        Some(meant) => invalid!("unknown factor `{name}`; did you mean `{meant}`?"),
+        None => invalid!("unknown factor `{name}`; known: `{}`", names().join("`, `")),
     })
 }
 
@@ -217,8 +218,8 @@ mod tests {
         check("write_cache", "write-cache");
         check("AHCI", "controller");
         let wrong = read("shceduler").unwrap_err();
-        assert!(wrong.contains("did you mean `scheduler`"), "{wrong}");
-        assert!(read("moon").unwrap_err().contains("known: `drive`, `controller`"));
+        assert!(wrong.0.contains("did you mean `scheduler`"), "{wrong}");
+        assert!(read("moon").unwrap_err().0.contains("known: `drive`, `controller`"));
     }
 
     #[test]

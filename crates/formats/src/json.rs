@@ -4,6 +4,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use drivelab_core::Invalid;
 use serde::Deserialize;
 use serde::de::{
     DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
@@ -60,7 +61,7 @@ pub(crate) fn pairs<'de, D, V, F>(input: D, take: F) -> Result<(), D::Error>
 where
     D: Deserializer<'de>,
     V: Deserialize<'de>,
-    F: FnMut(&str, V) -> Result<(), String>,
+    F: FnMut(&str, V) -> Result<(), Invalid>,
 {
     input.deserialize_map(Pairs { take, value: PhantomData })
 }
@@ -73,7 +74,7 @@ struct Pairs<V, F> {
 impl<'de, V, F> Visitor<'de> for Pairs<V, F>
 where
     V: Deserialize<'de>,
-    F: FnMut(&str, V) -> Result<(), String>,
+    F: FnMut(&str, V) -> Result<(), Invalid>,
 {
     type Value = ();
 

@@ -5,6 +5,7 @@ use drivelab_core::choice_as_text;
 use drivelab_core::config::Choice;
 use drivelab_core::record::{Attached, Fact};
 use drivelab_core::units::Bytes;
+use drivelab_core::{Invalid, invalid};
 
 /// The mount point of the file system in the guest.
 pub const MOUNTED: &str = "/mnt";
@@ -87,17 +88,17 @@ impl Mounted {
     ///
     /// # Errors
     /// Returns the difference, in a sentence.
-    pub fn check(&self, seen: &Attached) -> Result<(), String> {
+    pub fn check(&self, seen: &Attached) -> Result<(), Invalid> {
         let [kind, options] = ["file_system", "mount_options"]
             .map(|name| seen.machine.get(name).map_or("unknown".into(), Fact::to_string));
         if kind != self.file_system.name() {
-            return Err(format!("the guest's file system is {kind}, not {}", self.file_system));
+            return Err(invalid!("the guest's file system is {kind}, not {}", self.file_system));
         }
         let wanted = self.options.split(',').map(str::trim);
         let mut shown = wanted.filter(|option| !option.is_empty() && !DEFAULTS.contains(option));
         match shown.find(|wanted| !has(&options, wanted)) {
             Some(missing) => {
-                Err(format!("the guest's mount options are {options}, without {missing}"))
+                Err(invalid!("the guest's mount options are {options}, without {missing}"))
             }
             None => Ok(()),
         }
@@ -157,7 +158,7 @@ mod tests {
             seen
         };
         let check = |mounted: &Mounted, seen: &Attached, expected: Option<&str>| {
-            assert_eq!(mounted.check(seen).err().as_deref(), expected);
+            assert_eq!(mounted.check(seen).err(), expected.map(Invalid::from));
         };
         let plain = of(FileSystem::Ext4, "defaults,barrier=1");
         check(&plain, &guest("ext4", "rw,relatime"), None);

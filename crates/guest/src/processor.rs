@@ -4,6 +4,7 @@ use std::fmt;
 
 use drivelab_core::config::Value as _;
 use drivelab_core::units::Span;
+use drivelab_core::{Invalid, invalid};
 
 /// The costs of a system call and of copying between kernel and program. Computations, page faults
 /// and kernel threads cost nothing.
@@ -32,7 +33,7 @@ impl Processor {
     ///
     /// # Errors
     /// Returns the error, in a sentence.
-    pub fn read(text: &str) -> Result<Self, String> {
+    pub fn read(text: &str) -> Result<Self, Invalid> {
         match text {
             FREE => return Ok(Self::FREE),
             MODELLED => return Ok(Self::MODELLED),
@@ -43,7 +44,7 @@ impl Processor {
             Some(Self { call: call?, kib: kib? })
         });
         costs.filter(|costs| costs.call.max(costs.kib) <= COST_MAX).ok_or_else(|| {
-            format!(
+            invalid!(
                 "`{text}` is not the cost of a processor: `{FREE}`, `{MODELLED}`, or the time of a \
                  system call and of copying 1 KiB, each at most {COST_MAX}, such as `{}`",
                 Self::MODELLED
@@ -92,7 +93,7 @@ mod tests {
         check("0ns,0ns", "free");
         for text in ["", "fast", "600ns", "600ns,", "600ns,100ns,1ns", "2ms,1ns", "-1ns,1ns"] {
             let refused = Processor::read(text).unwrap_err();
-            assert!(refused.contains("`600ns,100ns`"), "{text}: {refused}");
+            assert!(refused.0.contains("`600ns,100ns`"), "{text}: {refused}");
         }
     }
 

@@ -25,7 +25,7 @@ use crate::archive::{Location, entries, now_ms};
 use crate::fleet::Collected;
 use crate::stage::{DriveKeys, suite};
 use crate::{input, interrupt};
-use drivelab_core::Refusal;
+use drivelab_core::{Invalid, Refusal, invalid};
 
 /// The content of a file, a folder or a kept run.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ pub fn find(
     (archive, detail): (&Location, Detail),
 ) -> Result<Vec<Content>, Refusal> {
     let typed = what.to_str().filter(|_| !what.exists()).unwrap_or_default();
-    let query = Query::read(typed, now_ms()).map_err(Refusal::request)?;
+    let query = Query::read(typed, now_ms())?;
     match query {
         Some(query) => find_in(&opened(archive, typed)?, typed, &query, detail),
         None => Ok(vec![read(what, format)?]),
@@ -127,7 +127,7 @@ pub fn own_runs(arm: &mut OwnRuns, what: &Path, archive: &Location) -> Result<Op
     if !typed.starts_with(LABEL) {
         return Ok(None);
     }
-    match Query::read(typed, now_ms()).map_err(Refusal::request)? {
+    match Query::read(typed, now_ms())? {
         Some(Query::Filter(filter)) => {
             labelled(arm, &renewed(opened(archive, typed)?), typed, &filter)
         }
@@ -237,13 +237,13 @@ impl Digests {
     }
 }
 
-fn damaged(whole: &Whole, why: &str) -> Refusal {
+fn damaged(whole: &Whole, why: &Invalid) -> Refusal {
     Refusal::machine(format!("kept run {}: {why}", whole.id))
         .hint("see what else is damaged: drivelab archive check")
 }
 
 /// Reads a whole with its parts; or says why its runs are not those that it was kept with.
-pub fn read_whole(whole: &Whole) -> Result<(), String> {
+pub fn read_whole(whole: &Whole) -> Result<(), Invalid> {
     kept(whole).map(drop)
 }
 
@@ -259,13 +259,12 @@ fn refuse_mixture(typed: &str, runs: &[Dated]) -> Result<(), Refusal> {
 }
 
 /// The kept content, by the kind that its document names.
-fn kept(whole: &Whole) -> Result<Content, String> {
-    let text = |error: serde_json::Error| error.to_string();
-    let mut document: Value = serde_json::from_str(&whole.document).map_err(text)?;
+fn kept(whole: &Whole) -> Result<Content, Invalid> {
+    let mut document: Value = serde_json::from_str(&whole.document).map_err(Invalid::new)?;
     let schema = document["schema"].as_str().unwrap_or_default().to_owned();
     match schema.as_str() {
         RUN_SCHEMA => {
-            let record: RunRecord = serde_json::from_value(document).map_err(text)?;
+            let record: RunRecord = serde_json::from_value(document).map_err(Invalid::new)?;
             Ok(Content::Runs(vec![dated(record, whole)]))
         }
         KEPT_STUDY_SCHEMA => {
@@ -273,7 +272,7 @@ fn kept(whole: &Whole) -> Result<Content, String> {
             let study = KeptStudy::of_document(&whole.document, parts);
             study
                 .map(|study| Content::Study(Box::new(study), Some(whole.time_ms)))
-                .map_err(|it| it.to_string())
+                .map_err(Invalid::new)
         }
         kept::JOBS_SCHEMA => Ok(Content::Jobs(document["printed"].take(), records(whole)?)),
         kept::COLLECTION_SCHEMA => collected(whole).map(|it| Content::Collection(Box::new(it))),
@@ -282,7 +281,7 @@ fn kept(whole: &Whole) -> Result<Content, String> {
             Ok(Content::Measurement(file, document["printed"].take()))
         }
         kept::RESULTS_SCHEMA => kept::read_results(document).map(Content::Results),
-        _ => Err(format!("`{schema}` is unknown to this version")),
+        _ => Err(invalid!("`{schema}` is unknown to this version")),
     }
 }
 
@@ -301,14 +300,14 @@ fn of_entry(has_host: bool, origin: Origin, time_ms: u64) -> Option<u64> {
 }
 
 /// The runs that are parts of what was kept.
-fn records(whole: &Whole) -> Result<Vec<RunRecord>, String> {
+fn records(whole: &Whole) -> Result<Vec<RunRecord>, Invalid> {
     let records = whole.parts.iter().map(|part| serde_json::from_str(&part.document));
-    records.collect::<Result<_, serde_json::Error>>().map_err(|error| error.to_string())
+    records.collect::<Result<_, serde_json::Error>>().map_err(Invalid::new)
 }
 
 /// The data collected from a host, as kept.
-pub fn collected(whole: &Whole) -> Result<Collected, String> {
-    let document = serde_json::from_str(&whole.document).map_err(|error| error.to_string())?;
+pub fn collected(whole: &Whole) -> Result<Collected, Invalid> {
+    let document = serde_json::from_str(&whole.document).map_err(Invalid::new)?;
     Collected::read(document, records(whole)?)
 }
 

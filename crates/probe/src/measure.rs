@@ -230,8 +230,7 @@ pub fn measure<T: Target>(
     if capacity.get() < CAPACITY_MIN {
         return Err(ProbeError::Small { bytes: capacity.get() });
     }
-    let of_drive = Measurements::of_drive(capacity.get(), settings.rpm);
-    let mut measurements = of_drive.map_err(ProbeError::Drive)?;
+    let mut measurements = Measurements::of_drive(capacity.get(), settings.rpm)?;
     measurements.kind = settings.solid_state.then_some(DriveKind::Ssd);
     let plan = steps(capacity, settings);
     // Of the plan, not of the clock: progress must not jump when a step takes longer.

@@ -23,8 +23,8 @@ pub enum ProbeError {
     },
     #[error("the target holds {bytes} bytes, too few for a measurement")]
     Small { bytes: u64 },
-    #[error("{0}")]
-    Drive(String),
+    #[error(transparent)]
+    Drive(#[from] drivelab_core::Invalid),
 }
 
 /// Longest wait before the request to stop is looked at again.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use drivelab_core::control::{Control, Event};
 use drivelab_core::numbers::float;
 use drivelab_core::record::{Better, Figure, WrittenFiles};
-use drivelab_core::{Bytes, Histogram, Rng, Span};
+use drivelab_core::{Bytes, Histogram, Invalid, Rng, Span};
 use drivelab_files::Folder;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
@@ -68,11 +68,11 @@ const REST: Duration = Duration::from_secs(1);
 const SLICE: Duration = Duration::from_millis(50);
 
 impl Plan for Blogbench {
-    fn set(&mut self, key: &str, text: &str) -> Result<bool, String> {
+    fn set(&mut self, key: &str, text: &str) -> Result<bool, Invalid> {
         self.set_option(key, text)
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Invalid> {
         within("writers", self.writers, [1, 1000])?;
         within("rewriters", self.rewriters, [0, 1000])?;
         within("commenters", self.commenters, [0, 1000])?;

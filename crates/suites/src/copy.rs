@@ -6,10 +6,10 @@
 
 use std::path::Path;
 
-use drivelab_core::Bytes;
 use drivelab_core::config::Value;
 use drivelab_core::numbers::float;
 use drivelab_core::record::{Figure, Nature};
+use drivelab_core::{Bytes, Invalid, invalid};
 use drivelab_files::Folder;
 
 use crate::bench::{
@@ -48,7 +48,7 @@ const SETS: [(&str, u64); 5] = [
 pub(crate) struct Sets(Vec<(&'static str, u64)>);
 
 impl Value for Sets {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Invalid> {
         let mut sets = Vec::new();
         for name in text.split('+') {
             let set = SETS.iter().find(|(known, _)| *known == name).ok_or_else(|| {
@@ -56,7 +56,7 @@ impl Value for Sets {
                 format!("`{name}` is not a set; known: `{known}`")
             })?;
             if sets.contains(set) {
-                return Err(format!("`{text}` names a set twice"));
+                return Err(invalid!("`{text}` names a set twice"));
             }
             sets.push(*set);
         }
@@ -65,11 +65,11 @@ impl Value for Sets {
 }
 
 impl Plan for Copy {
-    fn set(&mut self, key: &str, text: &str) -> Result<bool, String> {
+    fn set(&mut self, key: &str, text: &str) -> Result<bool, Invalid> {
         self.set_option(key, text)
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Invalid> {
         within("bs", self.bs, [Bytes::new(1), Bytes::mib(1)])?;
         within("size", self.size, [Bytes::new(1), Bytes::gib(16 << 10)])
     }
@@ -167,7 +167,7 @@ mod tests {
         let counts = SETS.map(|(_, bytes)| copy.files(bytes));
         assert_eq!(counts, [10_000, 1000, 100, 10, 1]);
         assert_eq!(copy.needs(Bytes::ZERO), Bytes::new(2_000_000_000));
-        assert!(Sets::read("1m+2m").unwrap_err().contains("`2m` is not a set"));
-        assert!(Sets::read("1m+1m").unwrap_err().contains("twice"));
+        assert!(Sets::read("1m+2m").unwrap_err().0.contains("`2m` is not a set"));
+        assert!(Sets::read("1m+1m").unwrap_err().0.contains("twice"));
     }
 }

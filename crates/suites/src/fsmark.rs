@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use drivelab_core::Control;
 use drivelab_core::numbers::float;
 use drivelab_core::record::WrittenFiles;
-use drivelab_core::{Bytes, Histogram, Rng};
+use drivelab_core::{Bytes, Histogram, Invalid, Rng};
 use drivelab_files::Folder;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -54,11 +54,11 @@ const FILES: &str = "files";
 const DIR_TIME: Duration = Duration::from_secs(180);
 
 impl Plan for FsMark {
-    fn set(&mut self, key: &str, text: &str) -> Result<bool, String> {
+    fn set(&mut self, key: &str, text: &str) -> Result<bool, Invalid> {
         self.set_option(key, text)
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Invalid> {
         within("files", self.files, [1, 1_000_000])?;
         within("sync", self.sync, [0, 6])?;
         within("threads", self.threads, [1, 64])?;

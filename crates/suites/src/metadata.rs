@@ -7,9 +7,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use drivelab_core::Bytes;
 use drivelab_core::numbers::float;
 use drivelab_core::record::Nature;
+use drivelab_core::{Bytes, Invalid};
 use drivelab_files::Folder;
 use rustix::fs::{AtFlags, FileType, StatxFlags};
 
@@ -35,11 +35,11 @@ const CHUNK: usize = 10_240;
 const PACKED: Duration = Duration::from_secs(1_577_836_800);
 
 impl Plan for Metadata {
-    fn set(&mut self, key: &str, text: &str) -> Result<bool, String> {
+    fn set(&mut self, key: &str, text: &str) -> Result<bool, Invalid> {
         self.set_option(key, text)
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Invalid> {
         within("files", self.files, [1, 10_000_000])
     }
 

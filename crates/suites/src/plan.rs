@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use drivelab_core::Bytes;
+use drivelab_core::{Bytes, Invalid, invalid};
 
 use crate::bench::{Bench, CacheDrop, Done};
 
 /// A suite with its options.
 pub(crate) trait Plan: fmt::Debug + Send + Sync {
     /// Sets the option called `key`; returns false if it is unknown.
-    fn set(&mut self, key: &str, text: &str) -> Result<bool, String>;
+    fn set(&mut self, key: &str, text: &str) -> Result<bool, Invalid>;
 
     /// Refuses options that contradict each other.
-    fn check(&self) -> Result<(), String>;
+    fn check(&self) -> Result<(), Invalid>;
 
     /// Room that it takes on a machine with so much memory.
     fn needs(&self, memory: Bytes) -> Bytes;
@@ -39,12 +39,12 @@ pub(crate) fn within<T: PartialOrd + Copy + fmt::Display>(
     key: &str,
     value: T,
     [low, high]: [T; 2],
-) -> Result<(), String> {
+) -> Result<(), Invalid> {
     debug_assert!(low <= high, "{key}");
     if value >= low && value <= high {
         return Ok(());
     }
-    Err(format!("`{key}` is {value}, not from {low} to {high}"))
+    Err(invalid!("`{key}` is {value}, not from {low} to {high}"))
 }
 
 /// Phases with one figure each, which is called as they are.

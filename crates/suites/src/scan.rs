@@ -5,9 +5,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use drivelab_core::Bytes;
 use drivelab_core::numbers::float;
 use drivelab_core::record::{Figure, Nature};
+use drivelab_core::{Bytes, Invalid};
 use drivelab_files::Folder;
 use rustix::fs::{FileType, OFlags};
 
@@ -36,11 +36,11 @@ const COPIED_BYTES: u64 = 100_000;
 const COPY_CHUNK: Bytes = Bytes::kib(32);
 
 impl Plan for Scan {
-    fn set(&mut self, key: &str, text: &str) -> Result<bool, String> {
+    fn set(&mut self, key: &str, text: &str) -> Result<bool, Invalid> {
         self.set_option(key, text)
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Invalid> {
         within("files", self.files, [1, 10_000_000])?;
         within("bs", self.bs, [Bytes::new(1), Bytes::mib(1)])?;
         within("copy", self.copy, [0, 10_000_000])

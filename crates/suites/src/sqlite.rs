@@ -8,7 +8,7 @@ use std::path::Path;
 
 use drivelab_core::numbers::float;
 use drivelab_core::record::{Better, Figure, Nature};
-use drivelab_core::{Bytes, Refusal, Rng};
+use drivelab_core::{Bytes, Invalid, Refusal, Rng};
 use rusqlite::{Connection, ErrorCode};
 
 use crate::bench::{
@@ -41,11 +41,11 @@ const TABLE: &str = "CREATE TABLE pts1 ('I' SMALLINT NOT NULL, 'DT' TIMESTAMP NO
 const ROW_BYTES: u64 = 100;
 
 impl Plan for Sqlite {
-    fn set(&mut self, key: &str, text: &str) -> Result<bool, String> {
+    fn set(&mut self, key: &str, text: &str) -> Result<bool, Invalid> {
         self.set_option(key, text)
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Invalid> {
         within("threads", self.threads, [1, 32])?;
         within("repeat", self.repeat, [1, 10_000])?;
         within("rows", self.rows, [1, 1_000_000])

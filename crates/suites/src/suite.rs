@@ -10,7 +10,7 @@ use drivelab_core::Control;
 use drivelab_core::config::{Value as _, nearest};
 use drivelab_core::outline::{Line, Tone};
 use drivelab_core::record::{Mark, MarkId, Phase, SUITE, Work, metric_name, size};
-use drivelab_core::{Bytes, Refusal, Span};
+use drivelab_core::{Bytes, Invalid, Refusal, Span, invalid};
 
 use crate::bench::{Bench, CacheDrop, Halt, SuiteOption, Workspace, drops_everything, has_space};
 use crate::blogbench::Blogbench;
@@ -94,19 +94,21 @@ impl Suite {
     ///
     /// # Errors
     /// Says which suites or options there are.
-    pub fn new(name: &str, given: &[(String, String)]) -> Result<Self, String> {
+    pub fn new(name: &str, given: &[(String, String)]) -> Result<Self, Invalid> {
         let Some(about) = SUITES.iter().find(|about| about.name == name) else {
-            return Err(unknown("suite", name, SUITES.iter().map(|about| about.name)));
+            return Err(unknown("suite", name, SUITES.iter().map(|about| about.name)).into());
         };
         // All defaults first; what is given overrides them in order.
         let mut plan = (about.make)();
         for (index, (key, value)) in given.iter().enumerate() {
             if given[..index].iter().any(|(earlier, _)| earlier == key) {
-                return Err(format!("`{key}` is given twice"));
+                return Err(invalid!("`{key}` is given twice"));
             }
             if !plan.set(key, value).map_err(|wrong| format!("`{key}`: {wrong}"))? {
                 let what = format!("option of suite `{name}`");
-                return Err(unknown(&what, key, about.options.iter().map(|option| option.key)));
+                return Err(
+                    unknown(&what, key, about.options.iter().map(|option| option.key)).into()
+                );
             }
         }
         plan.check()?;
@@ -204,16 +206,16 @@ fn unknown(what: &str, word: &str, known: impl Iterator<Item = &'static str> + C
 }
 
 impl FromStr for Suite {
-    type Err = String;
+    type Err = Invalid;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Invalid> {
         let mut parts = text.split(',');
         let name = parts.next().unwrap_or_default();
         let given = parts.map(|part| match part.split_once('=') {
             Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
-            None => Err(format!("`{part}` is not `key=value`")),
+            None => Err(invalid!("`{part}` is not `key=value`")),
         });
-        let given = given.collect::<Result<Vec<_>, String>>()?;
+        let given = given.collect::<Result<Vec<_>, Invalid>>()?;
         Self::new(name, &given)
     }
 }

@@ -71,7 +71,7 @@ fn sizes_beyond_all_numbers_are_refused_before_anything_is_written() {
 #[test]
 fn bytes_one_by_one_are_a_step_of_them_at_least() {
     let wrong = "bonnie,putc=4k".parse::<Suite>().unwrap_err();
-    assert!(wrong.contains("`putc` is 4k: at least 8k, or 0"), "{wrong}");
+    assert!(wrong.0.contains("`putc` is 4k: at least 8k, or 0"), "{wrong}");
     "bonnie,putc=0".parse::<Suite>().unwrap();
 }
 
@@ -217,7 +217,7 @@ fn a_suite_reads_back_as_it_is_shown_and_names_what_it_does_not_know() {
     }
     let check = |text: &str, words: &str| {
         let wrong = text.parse::<Suite>().unwrap_err();
-        assert!(wrong.contains(words), "{text}: {wrong}");
+        assert!(wrong.0.contains(words), "{text}: {wrong}");
     };
     check("bonie", "did you mean `bonnie`?");
     check("fsmark,fiels=3", "did you mean `files`?");

@@ -7,9 +7,9 @@ use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use drivelab_core::Bytes;
 use drivelab_core::numbers::float;
 use drivelab_core::record::Nature;
+use drivelab_core::{Bytes, Invalid, invalid};
 use rustix::fs::OFlags;
 
 use crate::bench::{
@@ -46,16 +46,16 @@ const PHASES: [(&str, bool, bool); 4] = [
 const MIB: f64 = 1_048_576.0;
 
 impl Plan for Tiobench {
-    fn set(&mut self, key: &str, text: &str) -> Result<bool, String> {
+    fn set(&mut self, key: &str, text: &str) -> Result<bool, Invalid> {
         self.set_option(key, text)
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Invalid> {
         within("threads", self.threads, [1, 1024])?;
         within("bs", self.bs, [Bytes::new(1), Bytes::mib(1)])?;
         within("random_ops", self.random_ops, [1, 1_000_000_000])?;
         if self.size < self.bs {
-            return Err(format!("`size` {} is less than one block of {}", self.size, self.bs));
+            return Err(invalid!("`size` {} is less than one block of {}", self.size, self.bs));
         }
         Ok(())
     }

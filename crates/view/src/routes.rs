@@ -217,7 +217,7 @@ fn pairs(query: Option<&str>) -> Vec<(String, String)> {
 fn asked(query: Option<&str>) -> Result<Asked, Refusal> {
     let given = pairs(query);
     let given = given.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-    Asked::read(given).map_err(|key| unknown(&key))
+    Asked::read(given).map_err(unknown)
 }
 
 fn chosen(query: Option<&str>) -> Result<Chosen, Refusal> {

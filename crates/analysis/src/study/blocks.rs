@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use drivelab_core::record::{Figure, MarkId};
+use drivelab_core::{Invalid, invalid};
 
 use super::{Experiment, RunSample};
 use crate::metric;
@@ -136,7 +137,7 @@ impl<'a> Blocks<'a> {
                         values,
                     });
                 }
-                Err(why) => left_out.push(LeftOut { name, why }),
+                Err(Invalid(why)) => left_out.push(LeftOut { name, why }),
             }
         }
         (series, left_out)
@@ -169,11 +170,11 @@ impl<'a> Blocks<'a> {
 
     /// One value an arm and block: repeats are averaged as logarithms, because the block is the
     /// unit and ratios are what is compared.
-    fn values(&self, workload: usize, metric: &str) -> Result<Vec<Vec<f64>>, String> {
+    fn values(&self, workload: usize, metric: &str) -> Result<Vec<Vec<f64>>, Invalid> {
         (0..self.experiment.arms.len())
             .map(|arm| {
                 let cells = self.used.iter().map(|block| self.value(workload, arm, *block, metric));
-                cells.collect::<Result<Vec<f64>, String>>()
+                cells.collect::<Result<Vec<f64>, Invalid>>()
             })
             .collect()
     }
@@ -182,7 +183,7 @@ impl<'a> Blocks<'a> {
         format!("in block {} of `{}`", block + 1, self.experiment.arms[arm].name)
     }
 
-    fn value(&self, workload: usize, arm: usize, block: u32, metric: &str) -> Result<f64, String> {
+    fn value(&self, workload: usize, arm: usize, block: u32, metric: &str) -> Result<f64, Invalid> {
         let runs = &self.cells[&(workload, arm, block)];
         let mut values = Vec::with_capacity(runs.len());
         for run in runs {
@@ -195,7 +196,7 @@ impl<'a> Blocks<'a> {
                 })?
                 .value;
             if !(value.is_finite() && value > 0.0) {
-                return Err(format!(
+                return Err(invalid!(
                     "it is {value} {}: the run failed or was too short",
                     self.location(arm, block)
                 ));

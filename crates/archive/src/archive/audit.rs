@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use drivelab_core::config::Choice as _;
 use drivelab_core::record::{Figure, Origin};
+use drivelab_core::{Invalid, invalid};
 
 use super::insert::{REVISION, add_digests, is_digested};
 use super::read::whole_with_parts;
@@ -115,10 +116,10 @@ pub(super) fn odd_wholes(
         }
         let whole = match whole_with_parts(store, &id, go_on) {
             Err(ArchiveError::Stopped) => return Err(ArchiveError::Stopped),
-            whole => whole.map_err(|error| error.to_string()),
+            whole => whole.map_err(Invalid::new),
         };
         let read = whole.and_then(|whole| read_whole(&whole));
-        odd.extend(read.err().map(|why| Flaw { run: id.clone(), whole: id, why }));
+        odd.extend(read.err().map(|Invalid(why)| Flaw { run: id.clone(), whole: id, why }));
     }
     Ok(odd)
 }
@@ -161,7 +162,7 @@ pub(super) fn audit(
                 Ok((figures, digest)) => {
                     expected.insert(run, Read { whole, figures, digest });
                 }
-                Err(why) => flaws.push(Flaw { run, whole, why }),
+                Err(Invalid(why)) => flaws.push(Flaw { run, whole, why }),
             }
             done += 1;
             seen(done)
@@ -215,9 +216,9 @@ fn one(
     row: &Row,
     run: &str,
     read_back: ReadBack<'_>,
-) -> Result<(Vec<Figure>, Option<Digest>), String> {
+) -> Result<(Vec<Figure>, Option<Digest>), Invalid> {
     if run.parse::<RunId>().is_err() {
-        return Err("its id is not one".to_owned());
+        return Err("its id is not one".into());
     }
     // The label is not compared: the user may change it, and the record stays as it was.
     let text = packed(row).map_err(|_| "its record is damaged".to_owned())??;
@@ -238,7 +239,7 @@ fn one(
             row.get(column).map_err(|_| format!("its {what} is damaged"))?;
         if found != expected {
             let (found, expected) = (quoted(found), quoted(expected));
-            return Err(format!("its {what} is {found}, in its record {expected}"));
+            return Err(invalid!("its {what} is {found}, in its record {expected}"));
         }
     }
     Ok((figures, digest.filter(|_| is_digested)))

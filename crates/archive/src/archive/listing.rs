@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use drivelab_core::Invalid;
 use drivelab_core::record::{Kept, KeptFigure};
 
 use super::row::{field, origin, parameters};
@@ -125,7 +126,7 @@ impl Archive {
             return Err(ArchiveError::TooShort { text: text.to_owned(), least: PREFIX_MIN });
         }
         // Beyond every letter and digit of an id.
-        let range = [begins.clone().into(), format!("{begins}~").into()];
+        let range = [begins.clone(), format!("{begins}~")].map(Value::from);
         let (mut count, mut first) = self.among(&range, "NULL")?;
         // The beginning of a part's id is often that of its whole, which is then meant.
         if count == 0 {
@@ -185,7 +186,7 @@ fn add_tags(store: &mut dyn Store, kept: &mut [Kept]) -> Result<(), ArchiveError
 }
 
 /// A row of a list, or what is wrong with it.
-fn kept(row: &Row) -> Result<Kept, String> {
+fn kept(row: &Row) -> Result<Kept, Invalid> {
     let figure = match field(row, 9, "figure")? {
         Some(name) => {
             let (value, unit) = (field(row, 10, "figure")?, field(row, 11, "figure")?);

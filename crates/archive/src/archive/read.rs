@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use drivelab_core::Invalid;
 use drivelab_core::record::Origin;
 
 use super::insert::REVISION;
@@ -275,7 +276,7 @@ fn digested(row: &Row, commons: &BTreeMap<String, Arc<str>>) -> Result<Digested,
 fn known_origin(row: &Row, column: usize, id: usize) -> Result<Origin, ArchiveError> {
     let why = match origin(row, column) {
         Ok(origin) => return Ok(origin),
-        Err(why) => why,
+        Err(Invalid(why)) => why,
     };
     Err(ArchiveError::Damaged { run: row.get(id)?, why })
 }

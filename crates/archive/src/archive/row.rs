@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use drivelab_core::config::Choice as _;
 use drivelab_core::record::Origin;
+use drivelab_core::{Invalid, invalid};
 use rusqlite::types::FromSql;
 
 use crate::entry::{Digest, RunId};
@@ -19,17 +20,17 @@ pub(super) fn parameters(first: usize, count: usize) -> String {
 }
 
 /// The text of a row that begins with a record and its length, or why there is none.
-pub(super) fn packed(row: &Row) -> Result<Result<String, String>, ArchiveError> {
+pub(super) fn packed(row: &Row) -> Result<Result<String, Invalid>, ArchiveError> {
     unpacked(row, unpack)
 }
 
 fn unpacked(
     row: &Row,
-    read: fn(&[u8], u64) -> Result<String, String>,
-) -> Result<Result<String, String>, ArchiveError> {
+    read: fn(&[u8], u64) -> Result<String, Invalid>,
+) -> Result<Result<String, Invalid>, ArchiveError> {
     let (bytes, length): (Option<Vec<u8>>, Option<i64>) = (row.get(0)?, row.get(1)?);
     let Some((bytes, length)) = bytes.zip(length) else {
-        return Ok(Err("it is missing".to_owned()));
+        return Ok(Err("it is missing".into()));
     };
     Ok(read(&bytes, length.unsigned_abs()))
 }
@@ -37,10 +38,10 @@ fn unpacked(
 /// The document of a row of record, its length and id, by way of `read`.
 pub(super) fn document(
     row: &Row,
-    read: fn(&[u8], u64) -> Result<String, String>,
+    read: fn(&[u8], u64) -> Result<String, Invalid>,
 ) -> Result<String, ArchiveError> {
     let name: String = row.get(2)?;
-    unpacked(row, read)?.map_err(|why| ArchiveError::Damaged { run: name, why })
+    unpacked(row, read)?.map_err(|Invalid(why)| ArchiveError::Damaged { run: name, why })
 }
 
 pub(super) fn id(row: &Row, column: usize) -> Result<RunId, ArchiveError> {
@@ -48,13 +49,13 @@ pub(super) fn id(row: &Row, column: usize) -> Result<RunId, ArchiveError> {
     run.parse().map_err(|_| ArchiveError::NoSuchRun(run))
 }
 
-pub(super) fn field<T: FromSql>(row: &Row, column: usize, what: &str) -> Result<T, String> {
-    row.get(column).map_err(|_| format!("its {what} is damaged"))
+pub(super) fn field<T: FromSql>(row: &Row, column: usize, what: &str) -> Result<T, Invalid> {
+    row.get(column).map_err(|_| invalid!("its {what} is damaged"))
 }
 
-pub(super) fn origin(row: &Row, column: usize) -> Result<Origin, String> {
+pub(super) fn origin(row: &Row, column: usize) -> Result<Origin, Invalid> {
     let name: String = field(row, column, "origin")?;
-    Origin::from_name(&name).map_err(|_| format!("its origin `{name}` is unknown to this version"))
+    Origin::from_name(&name).map_err(|_| invalid!("its origin `{name}` is unknown to this version"))
 }
 
 /// The columns of a digest behind `run`, `version` and `common`.
@@ -72,7 +73,7 @@ pub(super) fn digest_columns(digest: &Digest) -> [Value; 5] {
 }
 
 /// The digest whose own columns begin at `first`, in the order of [`digest_columns`].
-pub(super) fn digest(row: &Row, first: usize, common: Arc<str>) -> Result<Digest, String> {
+pub(super) fn digest(row: &Row, first: usize, common: Arc<str>) -> Result<Digest, Invalid> {
     let (content, values): (Vec<u8>, Vec<u8>) =
         (field(row, first + 2, "digest")?, field(row, first + 4, "digest")?);
     let (values, rest) = values.as_chunks::<8>();

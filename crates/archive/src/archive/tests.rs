@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI32, Ordering};
 
+use drivelab_core::Invalid;
 use drivelab_core::record::{Better, Figure, KeptFigure, Origin, RUN_SCHEMA, RunRecord};
 use rusqlite::Connection;
 
@@ -46,7 +47,7 @@ fn entry(number: u32) -> Entry {
 
 fn digest(number: u32) -> Digest {
     Digest {
-        common: format!("{{\"alike\":{}}}", number % 2).into(),
+        common: Arc::from(format!("{{\"alike\":{}}}", number % 2)),
         ended_unix_s: Some(u64::from(number)),
         seed: u64::MAX - u64::from(number),
         content: u128::MAX - u128::from(number),
@@ -72,14 +73,14 @@ fn only(label: &str) -> Filter {
 }
 
 /// The columns of an [`entry`], which its label names; none of any other document.
-fn read_back(document: &str, _: bool) -> Result<Option<Columns>, String> {
-    let value: serde_json::Value = serde_json::from_str(document).map_err(|it| it.to_string())?;
+fn read_back(document: &str, _: bool) -> Result<Option<Columns>, Invalid> {
+    let value: serde_json::Value = serde_json::from_str(document).map_err(Invalid::new)?;
     match value.get("schema").and_then(serde_json::Value::as_str) {
-        None => return Err("it has no `schema`".to_owned()),
+        None => return Err("it has no `schema`".into()),
         Some(RUN_SCHEMA) => {}
         Some(_) => return Ok(None),
     }
-    let record: RunRecord = serde_json::from_value(value).map_err(|it| it.to_string())?;
+    let record: RunRecord = serde_json::from_value(value).map_err(Invalid::new)?;
     let number = record.label.and_then(|label| label.strip_prefix("label-")?.parse().ok());
     Ok(number.map(|number| {
         let Entry { target, host, devices, drive, suite, figures, digest, .. } = entry(number);
@@ -89,7 +90,7 @@ fn read_back(document: &str, _: bool) -> Result<Option<Columns>, String> {
 
 /// Takes any whole for one that reads back.
 #[expect(clippy::unnecessary_wraps, reason = "a check that finds nothing")]
-fn fine(_: &Whole) -> Result<(), String> {
+fn fine(_: &Whole) -> Result<(), Invalid> {
     Ok(())
 }
 

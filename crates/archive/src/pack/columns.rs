@@ -7,6 +7,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use drivelab_core::Invalid;
+
 /// The beginning of the key before a distribution, and its possible ends.
 const KEY: &str = "\"buckets";
 const ENDS: [&str; 2] = ["\":", "_ns\":"];
@@ -57,7 +59,7 @@ pub(super) fn split(text: &str) -> Option<Vec<u8>> {
 const BUCKET_BYTES_MIN: u64 = 5;
 
 /// The text again, which has at most `length` bytes.
-pub(super) fn join(split: &[u8], length: u64) -> Result<String, String> {
+pub(super) fn join(split: &[u8], length: u64) -> Result<String, Invalid> {
     let (left, columns) = left(split)?;
     let (mut columns, mut text) = (Bytes(columns), String::new());
     let mut parts = left.split(MARK);
@@ -70,11 +72,11 @@ pub(super) fn join(split: &[u8], length: u64) -> Result<String, String> {
     }
     // Bytes behind the last column are damage as well.
     let is_whole = columns.0.is_empty() && text.len() as u64 <= length;
-    if is_whole { Ok(text) } else { Err(damaged()) }
+    if is_whole { Ok(text) } else { Err(damaged().into()) }
 }
 
 /// The text without its distributions: each is an empty list.
-pub(super) fn head(split: &[u8]) -> Result<String, String> {
+pub(super) fn head(split: &[u8]) -> Result<String, Invalid> {
     let (left, _) = left(split)?;
     Ok(left.replace(MARK, "[]"))
 }
@@ -87,11 +89,11 @@ pub(super) fn left_from(split: &[u8]) -> usize {
 }
 
 /// The text that is left, and the columns behind it.
-fn left(split: &[u8]) -> Result<(&str, &[u8]), String> {
+fn left(split: &[u8]) -> Result<(&str, &[u8]), Invalid> {
     let mut bytes = Bytes(split);
     let left = bytes.number().and_then(|left| usize::try_from(left).ok()).ok_or_else(damaged)?;
     let (left, columns) = bytes.0.split_at_checked(left).ok_or_else(damaged)?;
-    Ok((std::str::from_utf8(left).map_err(|error| error.to_string())?, columns))
+    Ok((std::str::from_utf8(left).map_err(Invalid::new)?, columns))
 }
 
 fn damaged() -> String {

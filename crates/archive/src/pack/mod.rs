@@ -4,6 +4,7 @@ mod columns;
 
 use std::io::{Read as _, Write as _};
 
+use drivelab_core::{Invalid, invalid};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
@@ -26,35 +27,35 @@ pub(crate) fn pack(text: &str) -> Vec<u8> {
 
 /// The text of `bytes`, which is `length` bytes long; what claims to be shorter than it is does not
 /// grow beyond that.
-pub(crate) fn unpack(bytes: &[u8], length: u64) -> Result<String, String> {
+pub(crate) fn unpack(bytes: &[u8], length: u64) -> Result<String, Invalid> {
     let found = inflated(bytes, length)?;
     let text = match found.split_first() {
         Some((&WITH_COLUMNS, split)) => columns::join(split, length)?,
-        _ => String::from_utf8(found).map_err(|error| error.to_string())?,
+        _ => String::from_utf8(found).map_err(Invalid::new)?,
     };
     if text.len() as u64 != length {
-        return Err(format!("{} bytes where {length} were kept", text.len()));
+        return Err(invalid!("{} bytes where {length} were kept", text.len()));
     }
     Ok(text)
 }
 
 /// The same with an empty list instead of each distribution: what is left of a record is
 /// small, and most of the time of a reader goes to them.
-pub(crate) fn unpack_head(bytes: &[u8], length: u64) -> Result<String, String> {
+pub(crate) fn unpack_head(bytes: &[u8], length: u64) -> Result<String, Invalid> {
     refuse_long(length)?;
     let mut decoder = DeflateDecoder::new(bytes).take(length + 1);
     let mut found = Vec::with_capacity(HEAD_BYTES);
     let first = (&mut decoder).take(HEAD_BYTES as u64).read_to_end(&mut found);
-    first.map_err(|error| error.to_string())?;
+    first.map_err(Invalid::new)?;
     // The distributions stand behind the text.
     let rest = match found.split_first() {
         Some((&WITH_COLUMNS, split)) => columns::left_from(split).saturating_sub(found.len() - 1),
         _ => usize::MAX,
     };
-    decoder.take(rest as u64).read_to_end(&mut found).map_err(|error| error.to_string())?;
+    decoder.take(rest as u64).read_to_end(&mut found).map_err(Invalid::new)?;
     match found.split_first() {
         Some((&WITH_COLUMNS, split)) => columns::head(split),
-        _ => String::from_utf8(found).map_err(|error| error.to_string()),
+        _ => String::from_utf8(found).map_err(Invalid::new),
     }
 }
 
@@ -64,21 +65,21 @@ const HEAD_BYTES: usize = 4096;
 /// The longest document: as long as the longest file of results that is read.
 pub(crate) const DOCUMENT_BYTES_MAX: u64 = 128 << 20;
 
-fn refuse_long(length: u64) -> Result<(), String> {
+fn refuse_long(length: u64) -> Result<(), Invalid> {
     if length > DOCUMENT_BYTES_MAX {
-        return Err(format!(
+        return Err(invalid!(
             "it claims {length} bytes, more than the {DOCUMENT_BYTES_MAX} that a record may have"
         ));
     }
     Ok(())
 }
 
-fn inflated(bytes: &[u8], length: u64) -> Result<Vec<u8>, String> {
+fn inflated(bytes: &[u8], length: u64) -> Result<Vec<u8>, Invalid> {
     refuse_long(length)?;
     let mut found = Vec::new();
     // One byte more shows that the text is longer than it claims.
     let read = DeflateDecoder::new(bytes).take(length + 1).read_to_end(&mut found);
-    read.map_err(|error| error.to_string())?;
+    read.map_err(Invalid::new)?;
     Ok(found)
 }
 

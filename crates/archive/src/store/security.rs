@@ -7,6 +7,7 @@ use postgres::Config;
 use postgres::config::SslMode;
 
 use crate::error::ArchiveError;
+use drivelab_core::Invalid;
 
 /// The proof that a connection to a server must give; the words are those of libpq.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -149,9 +150,9 @@ fn mode(word: &str) -> Result<Mode, ArchiveError> {
 mod tests {
     use super::*;
 
-    fn security(options: &str) -> Result<Security, String> {
+    fn security(options: &str) -> Result<Security, Invalid> {
         let address = format!("postgres://lab@db.example/runs{options}");
-        read(&address).map(|(_, security)| security).map_err(|error| error.to_string())
+        read(&address).map(|(_, security)| security).map_err(Invalid::new)
     }
 
     #[test]

@@ -18,6 +18,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::security::{Mode, Security};
 use crate::error::ArchiveError;
+use drivelab_core::Invalid;
 
 /// Makes encrypted connections as `security` asks for them.
 pub(super) fn connector(security: &Security) -> Result<MakeRustlsConnect, ArchiveError> {
@@ -99,14 +100,14 @@ impl Trust {
         listed: &[CertificateDer<'static>],
         names: Names,
         provider: &Arc<CryptoProvider>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Invalid> {
         let mut roots = RootCertStore::empty();
         for certificate in listed {
-            roots.add(certificate.clone()).map_err(|error| error.to_string())?;
+            roots.add(certificate.clone()).map_err(Invalid::new)?;
         }
         let chain = WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::clone(provider))
             .build()
-            .map_err(|error| error.to_string())?;
+            .map_err(Invalid::new)?;
         let algorithms = provider.signature_verification_algorithms;
         Ok(Self { chain: Some(chain), listed: listed.to_vec(), names, algorithms })
     }

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use drivelab_archive::Detail;
-use drivelab_core::Refusal;
 use drivelab_core::units::Ratio;
+use drivelab_core::{Invalid, Refusal};
 use drivelab_report::comparison;
 use drivelab_stats::{Better, Criteria, Pair, noise_floor};
 
@@ -92,8 +92,8 @@ pub(crate) struct CompareArgs {
     archive: ArchiveArgs,
 }
 
-fn renamed_to_margin(_: &str) -> Result<Ratio, String> {
-    Err("`--mei` is now named `--margin`".to_owned())
+fn renamed_to_margin(_: &str) -> Result<Ratio, Invalid> {
+    Err("`--mei` is now named `--margin`".into())
 }
 
 /// Compares and prints the verdict.

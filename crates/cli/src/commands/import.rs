@@ -13,7 +13,7 @@ use drivelab_report::{fio, imported};
 use crate::commands::archive::keep::ArchiveArgs;
 use crate::exit::Outcome;
 use crate::ui::Ui;
-use drivelab_core::Refusal;
+use drivelab_core::{Invalid, Refusal};
 use drivelab_lab::results;
 
 /// Read another tool's results and say what each number measures; keeps nothing.
@@ -77,7 +77,7 @@ enum Wanted {
 }
 
 impl Wanted {
-    fn read(name: &str) -> Result<Self, String> {
+    fn read(name: &str) -> Result<Self, Invalid> {
         match name {
             "fio" => Ok(Self::OfRuns(|results| fio::json(results, false))),
             "fio-log" => Ok(Self::OfRuns(fio::log)),

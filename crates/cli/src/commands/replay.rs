@@ -291,7 +291,7 @@ impl Requests {
     fn open(arguments: &ReplayArgs, capacity: Bytes) -> Result<Self, Refusal> {
         let shape = arguments.trace.to_str().and_then(|trace| trace.strip_prefix("shape:"));
         if let Some(name) = shape {
-            let shape = Shape::from_name(name).map_err(Refusal::request)?;
+            let shape = Shape::from_name(name)?;
             if arguments.device.is_some() || arguments.events.is_some() {
                 return Err(Refusal::request(
                     "`--device` and `--events` select requests of a recorded trace",

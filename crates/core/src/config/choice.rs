@@ -1,6 +1,7 @@
 //! Options with a fixed set of names.
 
 use super::nearest;
+use crate::{Invalid, invalid};
 
 /// A type whose values have names that users write: `randread`, `ahci`, `deadline`.
 pub trait Choice: Copy + PartialEq + 'static {
@@ -19,7 +20,7 @@ pub trait Choice: Copy + PartialEq + 'static {
     ///
     /// # Errors
     /// Lists the valid names, and the one that was probably meant.
-    fn from_name(name: &str) -> Result<Self, String> {
+    fn from_name(name: &str) -> Result<Self, Invalid> {
         if let Some((_, value)) = Self::NAMES.iter().find(|(known, _)| *known == name) {
             return Ok(*value);
         }
@@ -31,9 +32,11 @@ pub trait Choice: Copy + PartialEq + 'static {
         });
         Err(match nearest(name, candidates.map(|(known, _)| *known)) {
             Some(meant) => {
-                format!("`{name}` is not a valid {what}; did you mean `{meant}`? (known: `{list}`)")
+                invalid!(
+                    "`{name}` is not a valid {what}; did you mean `{meant}`? (known: `{list}`)"
+                )
             }
-            None => format!("`{name}` is not a valid {what}; known: `{list}`"),
+            None => invalid!("`{name}` is not a valid {what}; known: `{list}`"),
         })
     }
 
@@ -57,8 +60,8 @@ macro_rules! choice_as_text {
             }
         }
         impl std::str::FromStr for $choice {
-            type Err = String;
-            fn from_str(name: &str) -> Result<Self, String> {
+            type Err = $crate::Invalid;
+            fn from_str(name: &str) -> Result<Self, $crate::Invalid> {
                 $crate::config::Choice::from_name(name)
             }
         }
@@ -74,7 +77,7 @@ macro_rules! choice_as_text {
             }
         }
         impl $crate::config::Value for $choice {
-            fn read(text: &str) -> Result<Self, String> {
+            fn read(text: &str) -> Result<Self, $crate::Invalid> {
                 $crate::config::Choice::from_name(text)
             }
         }

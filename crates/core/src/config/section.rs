@@ -1,11 +1,13 @@
 //! One table of a TOML file, read key by key.
 
+use std::fmt;
 use std::rc::Rc;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{ConfigError, Value, nearest};
+use crate::Invalid;
 
 /// A file's name and text, kept to turn byte offsets into lines.
 #[derive(Debug)]
@@ -104,7 +106,7 @@ impl Section {
     pub fn take_with<T>(
         &mut self,
         key: &'static str,
-        reader: impl FnOnce(&str) -> Result<T, String>,
+        reader: impl FnOnce(&str) -> Result<T, Invalid>,
     ) -> Result<Option<T>, ConfigError> {
         let Some(item) = self.remove(key) else { return Ok(None) };
         read(&self.source, key, &item, reader).map(Some)
@@ -269,8 +271,8 @@ impl Section {
     }
 
     /// An error about the section as a whole.
-    pub fn error(&self, message: impl Into<String>) -> ConfigError {
-        self.error_at(self.at, message.into(), None)
+    pub fn error(&self, message: impl fmt::Display) -> ConfigError {
+        self.error_at(self.at, message.to_string(), None)
     }
 
     fn missing(&self, key: &str) -> ConfigError {
@@ -352,8 +354,8 @@ impl Row {
     }
 
     /// An error about this row.
-    pub fn error(&self, message: impl Into<String>) -> ConfigError {
-        self.source.error(self.at, message.into(), None)
+    pub fn error(&self, message: impl fmt::Display) -> ConfigError {
+        self.source.error(self.at, message.to_string(), None)
     }
 }
 
@@ -361,7 +363,7 @@ fn read<T>(
     source: &Source,
     key: &str,
     item: &Item,
-    reader: impl FnOnce(&str) -> Result<T, String>,
+    reader: impl FnOnce(&str) -> Result<T, Invalid>,
 ) -> Result<T, ConfigError> {
     let Item::Scalar { text, at } = item else {
         let message = format!("`{key}` is {}, not a single value", item.kind());

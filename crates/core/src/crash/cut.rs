@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::Invalid;
 use crate::units::{Span, Time};
 
 /// The data in a volatile cache that survives a power cut.
@@ -61,9 +62,9 @@ impl fmt::Display for Cut {
 }
 
 impl FromStr for Cut {
-    type Err = String;
+    type Err = Invalid;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Invalid> {
         let (seed, at) = text.split_once('@').ok_or_else(|| not_a_cut(text))?;
         let outcome = Outcome::of_seed(seed.parse().map_err(|_| not_a_cut(text))?);
         let at: Span = at.parse().map_err(|_| not_a_cut(text))?;
@@ -92,7 +93,7 @@ mod tests {
         check(NUMBERED, 3_000_000_001, "4294967296@3.000000001s");
         check(u64::MAX, u64::MAX, "18446744073709551615@18446744073.709551615s");
         for wrong in ["", "7", "@1s", "7@", "-1@1s", "7@1", "7@x"] {
-            assert!(wrong.parse::<Cut>().unwrap_err().contains("SEED@INSTANT"), "{wrong}");
+            assert!(wrong.parse::<Cut>().unwrap_err().0.contains("SEED@INSTANT"), "{wrong}");
         }
     }
 }

@@ -11,10 +11,10 @@ pub use group::{Group, order, plural};
 
 use serde::Serialize;
 
-use crate::JOBS_MAX;
 use crate::config::{ConfigError, Section, Value as _};
 use crate::units::{Bytes, Span};
 use crate::workload::{BlockSizes, WorkloadError};
+use crate::{Invalid, JOBS_MAX, invalid};
 
 /// The varied settings, and those that all cells share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -230,10 +230,10 @@ impl Matrix {
 }
 
 /// Reads a number of blocks: refused here, where its line is known.
-fn blocks(text: &str) -> Result<u32, String> {
+fn blocks(text: &str) -> Result<u32, Invalid> {
     let blocks = u32::read(text)?;
     let fits = blocks <= BLOCKS_MAX;
-    fits.then_some(blocks).ok_or_else(|| format!("{blocks} is not from 1 to {BLOCKS_MAX}"))
+    fits.then_some(blocks).ok_or_else(|| invalid!("{blocks} is not from 1 to {BLOCKS_MAX}"))
 }
 
 fn block(kib: u64) -> BlockSizes {

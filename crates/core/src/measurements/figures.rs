@@ -2,6 +2,7 @@
 
 use crate::record::JobRecord;
 use crate::units::{Ratio, Span};
+use crate::{Invalid, invalid};
 
 /// The key of the mean time.
 pub const MEAN_MS: &str = "mean_ms";
@@ -116,13 +117,13 @@ impl Figures {
 
     /// Checks that quantiles ascend, that the mean is not too small for them, and that the rate
     /// fits the mean.
-    pub(super) fn agree(&self, iodepth: u32) -> Result<(), String> {
+    pub(super) fn agree(&self, iodepth: u32) -> Result<(), Invalid> {
         let given = QUANTILES.map(|(key, _)| self.get(key).map(|value| (key, value)));
         let given: Vec<(&str, f64)> = given.into_iter().flatten().collect();
         for pair in given.windows(2) {
             let ((low, at_low), (high, at_high)) = (pair[0], pair[1]);
             if at_low > at_high {
-                return Err(format!(
+                return Err(invalid!(
                     "`{low} = {at_low}` is above `{high} = {at_high}`, but quantiles rise: check \
                      for swapped values"
                 ));
@@ -135,7 +136,7 @@ impl Figures {
             && (iops / (1000.0 * f64::from(iodepth) / mean) - 1.0).abs() > allowed
         {
             let implied = 1000.0 * f64::from(iodepth) / mean;
-            return Err(format!(
+            return Err(invalid!(
                 "`iops = {iops}` and `mean_ms = {mean}` contradict each other: at depth \
             {iodepth}, {mean} ms give {implied:.1} per second; check the depth"
             ));
@@ -144,7 +145,7 @@ impl Figures {
         for (key, share) in QUANTILES {
             let (Some(mean), Some(value)) = (mean, self.get(key)) else { continue };
             if (1.0 - share) * value > mean {
-                return Err(format!(
+                return Err(invalid!(
                     "`mean_ms = {mean}` is too small for `{key} = {value}`: check that both come \
                      from one run"
                 ));

@@ -13,6 +13,7 @@ pub use figures::{Figures, MEAN_MS, QUANTILES};
 use crate::record::{Mark, RunRecord};
 use crate::units::{Bytes, Sectors, Span};
 use crate::workload::{Pace, Rw};
+use crate::{Invalid, invalid};
 
 /// Measurements of one drive.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,12 +120,12 @@ impl Measurements {
     ///
     /// # Errors
     /// No drive has such a speed or size.
-    pub fn of_drive(capacity_bytes: u64, rpm: Option<f64>) -> Result<Self, String> {
+    pub fn of_drive(capacity_bytes: u64, rpm: Option<f64>) -> Result<Self, Invalid> {
         if let Some(rpm) = rpm.filter(|rpm| !RPM.contains(rpm)) {
-            return Err(format!("{rpm} rpm: expected 100 to 100000"));
+            return Err(invalid!("{rpm} rpm: expected 100 to 100000"));
         }
         if !((1 << 20)..=Sectors::DRIVE_MAX.bytes().get()).contains(&capacity_bytes) {
-            return Err(format!("{capacity_bytes} bytes: expected 1 MiB to 64 TiB"));
+            return Err(invalid!("{capacity_bytes} bytes: expected 1 MiB to 64 TiB"));
         }
         Ok(Self {
             // Sizes from data sheets need not be whole sectors.
@@ -147,9 +148,9 @@ impl Measurements {
     ///
     /// # Errors
     /// The run is neither of these.
-    pub fn add_run(&mut self, name: &str, run: &RunRecord) -> Result<(), String> {
+    pub fn add_run(&mut self, name: &str, run: &RunRecord) -> Result<(), Invalid> {
         let (Some(workload), Some(total)) = (&run.config.workload, &run.total) else {
-            return Err(format!("`{name}` is not a load: a fit needs random or sequential runs"));
+            return Err(invalid!("`{name}` is not a load: a fit needs random or sequential runs"));
         };
         let mb_per_s = total.bytes_per_s / 1e6;
         // 0 for an open loop, for several jobs and with think time: a fit needs a fixed queue.
@@ -181,7 +182,7 @@ impl Measurements {
                 });
             }
             other => {
-                return Err(format!(
+                return Err(invalid!(
                     "`{name}` is a run of {other}: a fit uses random reads and writes of one job \
                      without think time or offset, and sequential runs"
                 ));
@@ -201,11 +202,11 @@ impl Measurements {
     ///
     /// # Errors
     /// They are of drives that differ.
-    pub fn join(&mut self, other: Self) -> Result<(), String> {
+    pub fn join(&mut self, other: Self) -> Result<(), Invalid> {
         if !self.is_same_drive(&other) {
             return Err("they are of different drives: capacity, kind, speed, interface and link \
                         must be the same"
-                .to_owned());
+                .into());
         }
         for load in other.loads {
             if self.loads.iter().all(|known| known.key() != load.key()) {
@@ -280,7 +281,7 @@ impl MeasuredLoad {
         (self.write, self.span_bytes, self.iodepth, self.block_bytes, self.state)
     }
 
-    fn agree(&self) -> Result<(), String> {
+    fn agree(&self) -> Result<(), Invalid> {
         self.figures.agree(self.iodepth)
     }
 

@@ -7,6 +7,7 @@ use super::{
 use crate::config::{ConfigError, Section, Value};
 use crate::record::{Mark, MarkId};
 use crate::units::Bytes;
+use crate::{Invalid, invalid};
 
 /// Tables of one depth over the whole drive, which are easier to write by hand than `iodepth`.
 const READS: [(&str, u32); 7] = [
@@ -167,8 +168,8 @@ fn load(mut section: Section, mut load: MeasuredLoad) -> Result<MeasuredLoad, Co
 }
 
 impl Value for MarkId {
-    fn read(text: &str) -> Result<Self, String> {
-        text.parse().map_err(|_| format!("`{text}` is not a mark: `drive measure` writes them"))
+    fn read(text: &str) -> Result<Self, Invalid> {
+        text.parse().map_err(|_| invalid!("`{text}` is not a mark: `drive measure` writes them"))
     }
 }
 
@@ -177,11 +178,11 @@ impl Value for MarkId {
 struct Number(f64);
 
 impl Value for Number {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Invalid> {
         let number = text.replace('_', "").parse::<f64>().ok();
         number
             .filter(|number| *number > 0.0 && number.is_finite())
             .map(Self)
-            .ok_or_else(|| format!("`{text}` is not a number above zero"))
+            .ok_or_else(|| invalid!("`{text}` is not a number above zero"))
     }
 }

@@ -113,5 +113,5 @@ fn two_measurements_of_one_drive_are_joined() {
     assert_eq!(full.whole(false, 1).unwrap().iops(), Some(9000.0));
     assert_eq!((full.loads.len(), full.streams.len(), full.bursts.len()), (2, 1, 1));
     let other = Measurements::of_drive(1 << 30, None).unwrap();
-    assert!(full.join(other).unwrap_err().contains("different drives"));
+    assert!(full.join(other).unwrap_err().0.contains("different drives"));
 }

@@ -5,6 +5,7 @@ use crate::config::{Choice as _, ConfigError, Section};
 use crate::record::Nature;
 use crate::units::{Bytes, Span};
 use crate::workload::{JOBS_MAX, WorkloadOptions};
+use crate::{Invalid, invalid};
 
 /// Maximum number of tests, and of runs of one: more than any tool makes.
 const TESTS_MAX: usize = 1000;
@@ -148,7 +149,7 @@ fn test(section: &mut Section, shared: &Shared) -> Result<(Test, Vec<&'static st
     let numjobs = section.take("numjobs")?.unwrap_or(1);
     let test = Test {
         name,
-        workload: options.check().map_err(|wrong| section.error(wrong.to_string()))?,
+        workload: options.check().map_err(|wrong| section.error(wrong))?,
         numjobs,
         end_fsync: section.take("end_fsync")?.unwrap_or(false),
         loops: own_loops.unwrap_or(shared.loops),
@@ -174,16 +175,16 @@ fn test(section: &mut Section, shared: &Shared) -> Result<(Test, Vec<&'static st
 }
 
 /// A count of runs, warm-up runs or points.
-fn runs(text: &str) -> Result<u32, String> {
+fn runs(text: &str) -> Result<u32, Invalid> {
     let count: Option<u32> = text.parse().ok();
     let count = count.filter(|count| *count <= RUNS_MAX);
-    count.ok_or_else(|| format!("`{text}` is not a whole number from 0 to {RUNS_MAX}"))
+    count.ok_or_else(|| invalid!("`{text}` is not a whole number from 0 to {RUNS_MAX}"))
 }
 
 /// The name of a test is part of the names of its metrics.
-fn name(text: &str) -> Result<String, String> {
+fn name(text: &str) -> Result<String, Invalid> {
     if text.is_empty() || !text.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)) {
-        return Err(format!("`{text}` is not made of letters, digits, `_` and `-`"));
+        return Err(invalid!("`{text}` is not made of letters, digits, `_` and `-`"));
     }
     Ok(text.to_owned())
 }

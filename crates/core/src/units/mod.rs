@@ -13,6 +13,8 @@ pub use ratio::Ratio;
 pub use sector::{Lba, SECTOR_BYTES, Sectors};
 pub use time::{Span, Time};
 
+use crate::Invalid;
+
 /// The reason why a quantity could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not {wanted}")]
@@ -21,6 +23,12 @@ pub struct ParseUnitError {
     pub text: String,
     /// The accepted form, with examples.
     pub wanted: &'static str,
+}
+
+impl From<ParseUnitError> for Invalid {
+    fn from(error: ParseUnitError) -> Self {
+        Self(error.to_string())
+    }
 }
 
 /// Splits `12.5ms` into its decimal number, scaled by 10^9, and its unit.

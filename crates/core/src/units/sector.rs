@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
 use super::Bytes;
+use crate::{Invalid, invalid};
 
 /// Bytes in one [`Lba`] step.
 ///
@@ -97,10 +98,10 @@ impl Sectors {
     ///
     /// # Errors
     /// No drive has this size: clients read sizes as signed numbers, and in whole sectors.
-    pub fn of_drive(size: Bytes) -> Result<Self, String> {
+    pub fn of_drive(size: Bytes) -> Result<Self, Invalid> {
         let is_whole = size.get().is_multiple_of(SECTOR_BYTES);
         if size == Bytes::ZERO || size > Self::DRIVE_MAX.bytes() || !is_whole {
-            return Err(format!("{size} is not a multiple of 512 from 512 bytes to 64 TiB"));
+            return Err(invalid!("{size} is not a multiple of 512 from 512 bytes to 64 TiB"));
         }
         Ok(Self::holding(size))
     }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use super::Invalid;
 use crate::config::ConfigError;
 use crate::workload::WorkloadError;
 
@@ -231,6 +232,13 @@ impl From<ConfigError> for Refusal {
     fn from(error: ConfigError) -> Self {
         let hint = error.hint.clone();
         hint.into_iter().fold(Self::request_error(error), Self::hint)
+    }
+}
+
+/// The user can write another value.
+impl From<Invalid> for Refusal {
+    fn from(error: Invalid) -> Self {
+        Self::request(error)
     }
 }
 

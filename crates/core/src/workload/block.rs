@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rng::Rng;
 use crate::units::{Bytes, SECTOR_BYTES, Sectors};
+use crate::{Invalid, invalid};
 
 /// One block size, or several with their weights: `4k`, `4k/60:64k/40` as fio's
 /// `bssplit`, or `4k-64k` as its `bsrange`.
@@ -33,7 +34,7 @@ impl BlockSizes {
     ///
     /// # Errors
     /// The size is zero, not a multiple of 512, or above 1 GiB.
-    pub fn one(size: Bytes) -> Result<Self, String> {
+    pub fn one(size: Bytes) -> Result<Self, Invalid> {
         Self::split(vec![(size, 1)])
     }
 
@@ -41,13 +42,13 @@ impl BlockSizes {
     ///
     /// # Errors
     /// A size is not acceptable, there is none, or no weight is above zero.
-    pub fn split(sizes: Vec<(Bytes, u32)>) -> Result<Self, String> {
+    pub fn split(sizes: Vec<(Bytes, u32)>) -> Result<Self, Invalid> {
         if sizes.len() as u64 > SIZES_MAX {
-            return Err(format!("{} sizes; at most {SIZES_MAX} are allowed", sizes.len()));
+            return Err(invalid!("{} sizes; at most {SIZES_MAX} are allowed", sizes.len()));
         }
         for (size, _) in &sizes {
             if size.get() == 0 || !size.get().is_multiple_of(SECTOR_BYTES) || *size > LARGEST {
-                return Err(format!(
+                return Err(invalid!(
                     "block size {size} must be a multiple of 512 bytes from 512 to 1G"
                 ));
             }
@@ -69,11 +70,11 @@ impl BlockSizes {
     ///
     /// # Errors
     /// As [`Self::split`], or the percentages sum to more than 100.
-    pub fn sharing(sizes: &[(Bytes, Option<u32>)]) -> Result<Self, String> {
+    pub fn sharing(sizes: &[(Bytes, Option<u32>)]) -> Result<Self, Invalid> {
         let percentages = sizes.iter().filter_map(|(_, percent)| *percent);
         let given = percentages.fold(0_u32, u32::saturating_add);
         let Some(left) = 100_u32.checked_sub(given) else {
-            return Err(format!("the percentages add up to {given}, more than 100"));
+            return Err(invalid!("the percentages add up to {given}, more than 100"));
         };
         let open = sizes.iter().filter(|(_, percent)| percent.is_none()).count();
         let open = u32::try_from(open).unwrap_or(u32::MAX).max(1);
@@ -90,7 +91,7 @@ impl BlockSizes {
 
     /// Reads a user's text: numbers after sizes are percentages, as in fio; if all sizes have one
     /// and they sum to less than a hundred, they are weights.
-    pub fn of_percentages(text: &str) -> Result<Self, String> {
+    pub fn of_percentages(text: &str) -> Result<Self, Invalid> {
         let given = text.split(':').filter(|part| part.contains('/')).count();
         if given == 0 {
             return text.parse();
@@ -104,20 +105,19 @@ impl BlockSizes {
                     format!("`{percent}` is not a percentage: write `4k/60:64k/40`")
                 })?),
             };
-            let size = size.parse().map_err(|error| format!("{error}"))?;
-            sizes.push((size, percent));
+            sizes.push((size.parse()?, percent));
         }
         Self::sharing(&sizes)
     }
 
     /// Blocks of every multiple of `smallest` up to `largest`, all equally frequent.
-    pub fn range(smallest: Bytes, largest: Bytes) -> Result<Self, String> {
+    pub fn range(smallest: Bytes, largest: Bytes) -> Result<Self, Invalid> {
         let (least, most) = (smallest.get(), largest.get());
         if least == 0 || most < least || !most.is_multiple_of(least) {
-            return Err(format!("{largest} is not a multiple of {smallest}: write `4k-64k`"));
+            return Err(invalid!("{largest} is not a multiple of {smallest}: write `4k-64k`"));
         }
         if most / least > SIZES_MAX {
-            return Err(format!("{smallest} to {largest} gives more than {SIZES_MAX} sizes"));
+            return Err(invalid!("{smallest} to {largest} gives more than {SIZES_MAX} sizes"));
         }
         Self::split((1..=most / least).map(|times| (Bytes::new(times * least), 1)).collect())
     }
@@ -190,11 +190,11 @@ impl fmt::Display for BlockSizes {
 }
 
 impl FromStr for BlockSizes {
-    type Err = String;
+    type Err = Invalid;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Invalid> {
         if let Some((smallest, largest)) = text.split_once('-') {
-            return Self::range(block_size(smallest)?, block_size(largest)?);
+            return Self::range(smallest.parse()?, largest.parse()?);
         }
         let mut sizes = Vec::new();
         for part in text.split(':') {
@@ -202,19 +202,15 @@ impl FromStr for BlockSizes {
             let weight = weight
                 .parse()
                 .map_err(|_| format!("`{weight}` is not a weight: write `4k/60:64k/40`"))?;
-            sizes.push((block_size(block)?, weight));
+            sizes.push((block.parse()?, weight));
         }
         Self::split(sizes)
     }
 }
 
-fn block_size(text: &str) -> Result<Bytes, String> {
-    text.parse().map_err(|error| format!("{error}"))
-}
-
 impl TryFrom<String> for BlockSizes {
-    type Error = String;
-    fn try_from(text: String) -> Result<Self, String> {
+    type Error = Invalid;
+    fn try_from(text: String) -> Result<Self, Invalid> {
         text.parse()
     }
 }
@@ -256,7 +252,7 @@ mod tests {
     fn what_a_user_writes_are_percentages_and_what_a_record_holds_are_weights() {
         let read = |text: &str| <BlockSizes as crate::config::Value>::read(text);
         for wrong in ["4k/50:4k/60", "4k/101", "4k/4294967295:64k/101"] {
-            assert!(read(wrong).unwrap_err().contains("100"), "{wrong}");
+            assert!(read(wrong).unwrap_err().0.contains("100"), "{wrong}");
         }
         assert_eq!(read("4k/60:64k/40").unwrap().to_string(), "4k/60:64k/40");
         assert_eq!(read("4k/60:8k:16k").unwrap().to_string(), "4k/120:8k/40:16k/40");

@@ -79,7 +79,7 @@ mod tests {
     fn what_destroys_data_is_not_suggested_lightly() {
         let check = |typed: &str, meant: Option<&str>| {
             let error = typed.parse::<Rw>().unwrap_err();
-            let suggested = error.split("did you mean `").nth(1);
+            let suggested = error.0.split("did you mean `").nth(1);
             assert_eq!(suggested.and_then(|rest| rest.split('`').next()), meant, "{error}");
         };
         check("random", Some("randread"));

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Invalid;
 use crate::histogram::Second;
 use crate::units::{Ratio, Span};
 
@@ -98,9 +99,9 @@ impl fmt::Display for Criterion {
 }
 
 impl FromStr for Criterion {
-    type Err = String;
+    type Err = Invalid;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Invalid> {
         let (name, limit) = text.split_once(':').ok_or_else(|| not_a_criterion(text))?;
         let mut names = NAMES.iter();
         let known = names.find(|(known, ..)| *known == name);
@@ -119,8 +120,8 @@ the trend, and a limit in percent: `iops_slope:0.3%`"
 }
 
 impl TryFrom<String> for Criterion {
-    type Error = String;
-    fn try_from(text: String) -> Result<Self, String> {
+    type Error = Invalid;
+    fn try_from(text: String) -> Result<Self, Invalid> {
         text.parse()
     }
 }
@@ -133,7 +134,7 @@ impl From<Criterion> for String {
 
 impl Steady {
     /// The window, from the seconds that options give.
-    pub(super) fn new(criterion: Criterion, window: Span, after: Span) -> Result<Self, String> {
+    pub(super) fn new(criterion: Criterion, window: Span, after: Span) -> Result<Self, Invalid> {
         let window = whole_seconds(window).filter(|seconds| (2..=86_400).contains(seconds));
         let window = window.ok_or("the steady-state window must be 2 seconds to a day")?;
         let after = whole_seconds(after).filter(|seconds| *seconds <= 86_400);
@@ -201,7 +202,10 @@ mod tests {
             assert_eq!(text.parse::<Criterion>().unwrap().to_string(), text);
         }
         for wrong in ["iops", "iops:5", "size:3%", ""] {
-            assert!(wrong.parse::<Criterion>().unwrap_err().contains("iops_slope:0.3%"), "{wrong}");
+            assert!(
+                wrong.parse::<Criterion>().unwrap_err().0.contains("iops_slope:0.3%"),
+                "{wrong}"
+            );
         }
         let criterion = "iops:1%".parse().unwrap();
         Steady::new(criterion, Span::from_secs(1), Span::ZERO).unwrap_err();

@@ -2,6 +2,7 @@
 
 use super::column::Kind;
 use drivelab_core::csv::quote;
+use drivelab_core::{Invalid, invalid};
 
 /// The content of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,7 +33,7 @@ const CPU_MAX: f64 = 1e6;
 const LATENCY_MAX: f64 = 1e15;
 
 /// Reads a column, or states its error.
-pub(super) fn read(text: &str, kind: Kind) -> Result<Value, String> {
+pub(super) fn read(text: &str, kind: Kind) -> Result<Value, Invalid> {
     if text.is_empty() {
         return Ok(Value::NotRun);
     }
@@ -53,7 +54,7 @@ pub(super) fn read(text: &str, kind: Kind) -> Result<Value, String> {
     let value = number.parse::<f64>().ok().filter(|_| is_decimal);
     let value = value.ok_or_else(|| format!("{} is not a number", quote(text)))? * scale;
     if value > max {
-        return Err(format!("{} is absurd", quote(text)));
+        return Err(invalid!("{} is absurd", quote(text)));
     }
     Ok(Value::Number(value))
 }
@@ -79,10 +80,10 @@ mod tests {
         check("48125us", Kind::Latency, Ok(Value::Number(48_125.0)));
         check("1645ms", Kind::Latency, Ok(Value::Number(1_645_000.0)));
         check("12s", Kind::Latency, Ok(Value::Number(12_000_000.0)));
-        check("-5", Kind::Rate, Err("`-5` is not a number".to_owned()));
-        check("inf", Kind::Rate, Err("`inf` is not a number".to_owned()));
-        check("1e9", Kind::Rate, Err("`1e9` is not a number".to_owned()));
-        check("9999999999999999", Kind::Rate, Err("`9999999999999999` is absurd".to_owned()));
-        check("17", Kind::Latency, Err("`17` is not a time".to_owned()));
+        check("-5", Kind::Rate, Err("`-5` is not a number".into()));
+        check("inf", Kind::Rate, Err("`inf` is not a number".into()));
+        check("1e9", Kind::Rate, Err("`1e9` is not a number".into()));
+        check("9999999999999999", Kind::Rate, Err("`9999999999999999` is absurd".into()));
+        check("17", Kind::Latency, Err("`17` is not a time".into()));
     }
 }

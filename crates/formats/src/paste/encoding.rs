@@ -26,14 +26,17 @@ enum Order {
     Big,
 }
 
+/// Bytes that are not text, as far as they can be shown.
+pub(super) struct Binary(pub String);
+
 /// The text; as an error, bytes that are none.
-pub(super) fn decode(bytes: Vec<u8>, changes: &mut Changes) -> Result<String, String> {
+pub(super) fn decode(bytes: Vec<u8>, changes: &mut Changes) -> Result<String, Binary> {
     if let Some((order, begin)) = utf_16(&bytes) {
         changes.encoding = Some("UTF-16");
         return Ok(from_utf_16(&bytes[begin..], order, changes));
     }
     if is_binary(&bytes) {
-        return Err(String::from_utf8_lossy(&bytes).into_owned());
+        return Err(Binary(String::from_utf8_lossy(&bytes).into_owned()));
     }
     // Text is not copied: it may have 100 MB.
     let text = String::from_utf8(bytes).unwrap_or_else(|error| {

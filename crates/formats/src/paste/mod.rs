@@ -28,7 +28,7 @@ pub fn clean(bytes: Vec<u8>) -> Paste {
     let mut changes = Changes::default();
     let text = match encoding::decode(bytes, &mut changes) {
         Ok(text) => text,
-        Err(binary) => return Paste { text: binary, notes: Vec::new() },
+        Err(encoding::Binary(text)) => return Paste { text, notes: Vec::new() },
     };
     let text = clean_lines(text, &mut changes);
     Paste { text, notes: changes.note().into_iter().collect() }

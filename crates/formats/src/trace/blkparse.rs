@@ -1,7 +1,7 @@
 //! The output of `blkparse`: `8,0 1 42 0.001234567 99 Q WS 1234 + 8 [name]` (man 1 blkparse).
 
 use drivelab_core::config::Choice;
-use drivelab_core::{Op, Request, TraceEntry as Entry, choice_as_text};
+use drivelab_core::{Invalid, Op, Request, TraceEntry as Entry, choice_as_text, invalid};
 
 use super::device::Device;
 use super::fields::{Parsed, is_device, time, transfer, whole};
@@ -61,7 +61,7 @@ impl State {
         text: &str,
         line: u64,
         device: &mut Device,
-    ) -> Result<Option<Parsed>, String> {
+    ) -> Result<Option<Parsed>, Invalid> {
         let mut words = text.split_whitespace();
         let name = words.next().unwrap_or_default();
         if !is_device(name) {
@@ -70,7 +70,7 @@ impl State {
             return Ok(None);
         }
         if let Some(summary) = self.summary {
-            return Err(format!(
+            return Err(invalid!(
                 "an event follows line {summary}, which is not an event: check whether the file \
                  is the output of one `blkparse` without `-f`"
             ));
@@ -131,7 +131,7 @@ enum Event {
 fn read_request<'a>(
     kind: &str,
     words: &mut impl Iterator<Item = &'a str>,
-) -> Result<Option<(Request, bool)>, String> {
+) -> Result<Option<(Request, bool)>, Invalid> {
     // An F before the direction: the cache is flushed first (`REQ_PREFLUSH`).
     let (direction, flushes) = (kind.trim_start_matches('F'), kind.starts_with('F'));
     let flush = flushes.then(|| (Request::flush(0), false));

@@ -1,5 +1,7 @@
 //! The device of a trace: a drive replays the requests of one.
 
+use drivelab_core::{Invalid, invalid};
+
 /// The device whose requests are replayed.
 #[derive(Debug, Default)]
 pub(super) struct Device {
@@ -19,14 +21,14 @@ impl Device {
     /// True if a request of `name` is replayed; `what` names such devices in messages.
     ///
     /// Addresses of two devices are not addresses of one drive.
-    pub(super) fn takes(&mut self, name: &str, what: &str) -> Result<bool, String> {
+    pub(super) fn takes(&mut self, name: &str, what: &str) -> Result<bool, Invalid> {
         // Kept even if another device was chosen: it is the suggestion if that one never comes.
         let first = self.first.get_or_insert_with(|| name.to_owned());
         let Some(chosen) = &self.chosen else {
             if first == name {
                 return Ok(true);
             }
-            return Err(format!(
+            return Err(invalid!(
                 "the trace contains requests of {what} {first} and {name}, but a drive replays \
                  one: name it, for example `--device {first}`"
             ));

@@ -3,15 +3,17 @@
 
 use super::device::Device;
 use super::fields::{Parsed, time, transfer, whole};
-use drivelab_core::Op;
 use drivelab_core::TraceEntry as Entry;
+use drivelab_core::{Invalid, Op, invalid};
 
-pub(super) fn read(text: &str) -> Result<Option<Parsed>, String> {
+pub(super) fn read(text: &str) -> Result<Option<Parsed>, Invalid> {
     let mut words = text.split_whitespace();
     let op = match words.next() {
         Some("R") => Op::Read,
         Some("W") => Op::Write,
-        other => return Err(format!("expected `R` or `W`, found `{}`", other.unwrap_or_default())),
+        other => {
+            return Err(invalid!("expected `R` or `W`, found `{}`", other.unwrap_or_default()));
+        }
     };
     // The action (`Hit`, `Miss`) is what the recorded drive did: the replayed one decides itself.
     words.next();
@@ -35,7 +37,7 @@ pub(super) fn is_ascii(text: &str) -> bool {
 
 /// Reads a line of the default format, `arrival_ms device LBN sectors flags` (manual of version
 /// 4.0, section "Input traces").
-pub(super) fn read_ascii(text: &str, device: &mut Device) -> Result<Option<Parsed>, String> {
+pub(super) fn read_ascii(text: &str, device: &mut Device) -> Result<Option<Parsed>, Invalid> {
     let mut words = text.split_whitespace();
     let arrival = time(words.next(), 1_000_000, "arrival in ms")?;
     let number = words.next().unwrap_or_default();
@@ -47,7 +49,7 @@ pub(super) fn read_ascii(text: &str, device: &mut Device) -> Result<Option<Parse
     let op = match u64::from_str_radix(digits, 16) {
         Ok(0) => Op::Write,
         Ok(READ) => Op::Read,
-        _ => return Err(format!("expected the flags 0 (write) or 1 (read), found `{flags}`")),
+        _ => return Err(invalid!("expected the flags 0 (write) or 1 (read), found `{flags}`")),
     };
     if !device.takes(number, "the devices")? {
         return Ok(None);

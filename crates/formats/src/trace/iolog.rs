@@ -3,7 +3,7 @@
 use super::device::Device;
 use super::fields::{Parsed, time, transfer_of_bytes, whole};
 use drivelab_core::TraceEntry as Entry;
-use drivelab_core::{Op, Request};
+use drivelab_core::{Invalid, Op, Request, invalid};
 
 /// The state from the heading and from the waits.
 #[derive(Debug, Default)]
@@ -20,12 +20,12 @@ impl State {
         &mut self,
         text: &str,
         device: &mut Device,
-    ) -> Result<Option<Parsed>, String> {
+    ) -> Result<Option<Parsed>, Invalid> {
         let words: Vec<&str> = text.split_whitespace().collect();
         if let ["fio", "version", version, ..] = words[..] {
             let version = whole(Some(version), "version of the log")?;
             if !(2..=3).contains(&version) {
-                return Err(format!(
+                return Err(invalid!(
                     "version {version} of the log; versions 2 and 3 are supported"
                 ));
             }
@@ -51,7 +51,7 @@ impl State {
                 self.waited_ns = self.waited_ns.saturating_add(wait.ns());
                 return Ok(None);
             }
-            other => return Err(format!("`{other}` is not an action of a fio log")),
+            other => return Err(invalid!("`{other}` is not an action of a fio log")),
         };
         if !device.takes(rest[0], "the files")? {
             return Ok(None);

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 pub use blkparse::Events;
 use device::Device;
 use drivelab_core::config::Choice;
-use drivelab_core::{Request, Time, TraceEntry as Entry, choice_as_text};
+use drivelab_core::{Invalid, Request, Time, TraceEntry as Entry, choice_as_text, invalid};
 use fields::{Parsed, is_device};
 
 /// The formats that can be read.
@@ -189,7 +189,7 @@ impl Parser {
     /// to another device than those before and none was chosen.
     pub fn line(&mut self, text: &str) -> Result<Entries, TraceError> {
         self.line += 1;
-        self.read(text).map_err(|message| TraceError { line: self.line, message })
+        self.read(text).map_err(|Invalid(message)| TraceError { line: self.line, message })
     }
 
     /// The requests that still waited for their completion when the trace ended.
@@ -198,10 +198,10 @@ impl Parser {
     /// As of [`Parser::line`].
     pub fn end(&mut self) -> Result<Entries, TraceError> {
         self.blkparse.issued.end();
-        self.completed().map_err(|message| TraceError { line: self.line, message })
+        self.completed().map_err(|Invalid(message)| TraceError { line: self.line, message })
     }
 
-    fn read(&mut self, text: &str) -> Result<Entries, String> {
+    fn read(&mut self, text: &str) -> Result<Entries, Invalid> {
         let text = text.trim();
         if text.is_empty() || text.starts_with('#') {
             return Ok(Entries::default());
@@ -230,9 +230,9 @@ impl Parser {
     }
 
     /// Refuses a selection that means nothing in this format.
-    fn refuse_unusable(&self, format: Format) -> Result<(), String> {
+    fn refuse_unusable(&self, format: Format) -> Result<(), Invalid> {
         if self.selection.events.is_some() && format != Format::Blkparse {
-            return Err(format!(
+            return Err(invalid!(
                 "`--events` selects events of blkparse, but the format is {format}: omit it"
             ));
         }
@@ -243,7 +243,7 @@ impl Parser {
     }
 
     /// The requests whose completion is known by now.
-    fn completed(&mut self) -> Result<Entries, String> {
+    fn completed(&mut self) -> Result<Entries, Invalid> {
         let mut entries = Entries::default();
         while let Some(parsed) = self.blkparse.issued.next() {
             entries.more.extend(self.entries(&parsed)?);
@@ -251,7 +251,7 @@ impl Parser {
         Ok(entries)
     }
 
-    fn entries(&mut self, parsed: &Parsed) -> Result<Entries, String> {
+    fn entries(&mut self, parsed: &Parsed) -> Result<Entries, Invalid> {
         let Parsed { mut entry, flushes_before, arrival_ns } = *parsed;
         if let Some(arrival) = arrival_ns {
             // Events of several processors are printed slightly out of order.
@@ -286,7 +286,7 @@ impl Parser {
 }
 
 /// The format of a first line.
-fn guess(first: &str) -> Result<Format, String> {
+fn guess(first: &str) -> Result<Format, Invalid> {
     let mut words = first.split_whitespace();
     match (words.next().unwrap_or_default(), words.next()) {
         ("fio", Some("version")) => Ok(Format::Iolog),

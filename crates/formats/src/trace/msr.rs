@@ -6,7 +6,7 @@
 use super::device::Device;
 use super::fields::{Parsed, transfer_of_bytes, whole};
 use drivelab_core::TraceEntry as Entry;
-use drivelab_core::{Op, Span};
+use drivelab_core::{Invalid, Op, Span, invalid};
 
 /// Nanoseconds of a unit of time.
 const TICK_NS: u64 = 100;
@@ -18,15 +18,15 @@ pub(super) fn is(line: &str) -> bool {
     fields.len() == 7 && is_type && fields[0].trim().parse::<u64>().is_ok()
 }
 
-fn operation(text: &str) -> Result<Op, String> {
+fn operation(text: &str) -> Result<Op, Invalid> {
     match text.trim() {
         it if it.eq_ignore_ascii_case("read") => Ok(Op::Read),
         it if it.eq_ignore_ascii_case("write") => Ok(Op::Write),
-        other => Err(format!("expected `Read` or `Write`, found `{other}`")),
+        other => Err(invalid!("expected `Read` or `Write`, found `{other}`")),
     }
 }
 
-pub(super) fn read(text: &str, device: &mut Device) -> Result<Option<Parsed>, String> {
+pub(super) fn read(text: &str, device: &mut Device) -> Result<Option<Parsed>, Invalid> {
     let mut parts = text.split(',').map(str::trim);
     let at = whole(parts.next(), "time in units of 100 ns")?;
     let (host, disk) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());

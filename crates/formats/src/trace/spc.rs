@@ -2,10 +2,10 @@
 
 use super::device::Device;
 use super::fields::{Parsed, time, transfer, whole};
-use drivelab_core::Op;
 use drivelab_core::TraceEntry as Entry;
+use drivelab_core::{Invalid, Op, invalid};
 
-pub(super) fn read(text: &str, device: &mut Device) -> Result<Option<Parsed>, String> {
+pub(super) fn read(text: &str, device: &mut Device) -> Result<Option<Parsed>, Invalid> {
     let mut parts = text.split(',').map(str::trim);
     let unit = parts.next().unwrap_or_default();
     whole(Some(unit), "application storage unit")?;
@@ -17,7 +17,9 @@ pub(super) fn read(text: &str, device: &mut Device) -> Result<Option<Parsed>, St
     let op = match parts.next() {
         Some("R" | "r") => Op::Read,
         Some("W" | "w") => Op::Write,
-        other => return Err(format!("expected `R` or `W`, found `{}`", other.unwrap_or_default())),
+        other => {
+            return Err(invalid!("expected `R` or `W`, found `{}`", other.unwrap_or_default()));
+        }
     };
     let arrival = time(parts.next(), 1_000_000_000, "time in seconds")?;
     // A drive transfers whole sectors.

@@ -3,8 +3,8 @@
 
 use super::device::Device;
 use super::fields::{Parsed, time, transfer_of_bytes, whole};
-use drivelab_core::Op;
 use drivelab_core::TraceEntry as Entry;
+use drivelab_core::{Invalid, Op, invalid};
 
 const NAMES: &str = "Timestamp,Response,IOType,LUN,Offset,Size";
 const SECOND_NS: u64 = 1_000_000_000;
@@ -21,7 +21,7 @@ fn is_time(text: &str) -> bool {
     time(Some(text), SECOND_NS, "").is_ok()
 }
 
-pub(super) fn read(text: &str, device: &mut Device) -> Result<Option<Parsed>, String> {
+pub(super) fn read(text: &str, device: &mut Device) -> Result<Option<Parsed>, Invalid> {
     if text == NAMES {
         return Ok(None);
     }
@@ -35,7 +35,9 @@ pub(super) fn read(text: &str, device: &mut Device) -> Result<Option<Parsed>, St
     let op = match parts.next() {
         Some("R") => Op::Read,
         Some("W") => Op::Write,
-        other => return Err(format!("expected `R` or `W`, found `{}`", other.unwrap_or_default())),
+        other => {
+            return Err(invalid!("expected `R` or `W`, found `{}`", other.unwrap_or_default()));
+        }
     };
     let unit = parts.next().unwrap_or_default();
     if !device.takes(unit, "the units (LUN)")? {

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use drivelab_analysis::digest::{Common, Own, RunDigest};
 use drivelab_analysis::kept;
 use drivelab_archive::{Columns, Digest, Entry, Position, RunId, RunIds, Shown, is_digested};
+use drivelab_core::Invalid;
 use drivelab_core::foreign::{Imported, ImportedRun};
 use drivelab_core::record::{Figure, Flaw, Origin, RUN_SCHEMA, RunRecord};
 use drivelab_report::run;
@@ -256,7 +257,7 @@ pub fn measurement(target: &str, file: &str, printed: &Value) -> Vec<Entry> {
 
 /// Reads a kept document back: the columns that its row must have, where they follow from it alone.
 /// The result of a study depends on the version that analysed it.
-pub fn read_back(document: &str, is_digested: bool) -> Result<Option<Columns>, String> {
+pub fn read_back(document: &str, is_digested: bool) -> Result<Option<Columns>, Invalid> {
     #[derive(serde::Deserialize)]
     struct Schema {
         schema: String,
@@ -272,7 +273,7 @@ pub fn read_back(document: &str, is_digested: bool) -> Result<Option<Columns>, S
         }
         kept::RESULTS_SCHEMA => {
             let results = kept::read_results(serde_json::from_str(document).map_err(text)?)?;
-            let [run] = &results.runs[..] else { return Err("it is not one run".to_owned()) };
+            let [run] = &results.runs[..] else { return Err("it is not one run".into()) };
             let figures = drivelab_analysis::run::figures_of(run);
             Ok(Some(Columns {
                 target: run.arm.clone(),

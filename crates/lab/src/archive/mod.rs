@@ -89,7 +89,7 @@ pub fn must_exist(archive: &Path) -> Result<(), Refusal> {
 
 /// The kept runs that were typed: `label:NAME`, `@WHEN[,key=value...]`, or the beginning of an id.
 pub fn ids(archive: &Archive, typed: &str) -> Result<Vec<RunId>, Refusal> {
-    match Query::read(typed, now_ms()).map_err(Refusal::request)? {
+    match Query::read(typed, now_ms())? {
         Some(query) => Ok(query.ids(archive, typed)?),
         None => Ok(vec![archive.find(typed)?]),
     }

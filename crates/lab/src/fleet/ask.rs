@@ -1,6 +1,7 @@
 //! Questions to one host: an inspection, then its short runs, one after another.
 
 use drivelab_analysis::run;
+use drivelab_core::Refusal;
 use drivelab_core::units::Span;
 use drivelab_host::Inspection;
 
@@ -21,11 +22,11 @@ pub struct Request {
 }
 
 /// Asks a host; a run that fails is noted, and the others are made.
-pub fn ask(host: &Reach, request: &Request) -> Result<Collected, String> {
+pub fn ask(host: &Reach, request: &Request) -> Result<Collected, Refusal> {
     let ask = |words: &[String]| host.drivelab(&request.ssh, words, request.timeout);
     let said = ask(&["inspect", "--json"].map(str::to_owned))?;
     let inspection: Inspection = serde_json::from_str(&said)
-        .map_err(|error| format!("its inspection cannot be read: {error}"))?;
+        .map_err(|error| Refusal::machine(format!("its inspection cannot be read: {error}")))?;
     let (targets, strange) = targets(&inspection, request);
     let name = host.name().to_owned();
     let mut collected = Collected { host: name, inspection, runs: Vec::new(), failed: Vec::new() };
@@ -35,12 +36,12 @@ pub fn ask(host: &Reach, request: &Request) -> Result<Collected, String> {
     for target in targets {
         let made = ask(&words(&target, options));
         let record = made.and_then(|said| {
-            let mut records = run::parse(&said).map_err(|error| error.to_string())?;
-            records.pop().ok_or_else(|| "no run was printed".to_owned())
+            let mut records = run::parse(&said).map_err(Refusal::machine_error)?;
+            records.pop().ok_or_else(|| Refusal::machine("no run was printed"))
         });
         match record {
             Ok(record) => collected.runs.push(CollectedRun { target, record }),
-            Err(why) => collected.failed.push((target, why)),
+            Err(why) => collected.failed.push((target, why.to_string())),
         }
     }
     Ok(collected)

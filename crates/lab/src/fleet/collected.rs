@@ -3,6 +3,7 @@
 use drivelab_analysis::digest::{Common, RunDigest};
 use drivelab_analysis::fleet::Collection;
 use drivelab_analysis::kept;
+use drivelab_core::Invalid;
 use drivelab_core::record::RunRecord;
 use drivelab_host::Inspection;
 use serde_json::Value;
@@ -39,7 +40,7 @@ impl Collected {
     }
 
     /// Out of a document that was kept, and the records of its parts.
-    pub fn read(mut document: Value, parts: Vec<RunRecord>) -> Result<Self, String> {
+    pub fn read(mut document: Value, parts: Vec<RunRecord>) -> Result<Self, Invalid> {
         let host = document["host"].as_str().unwrap_or_default().to_owned();
         let inspection = serde_json::from_value(document["inspection"].take());
         let runs = parts
@@ -47,7 +48,7 @@ impl Collected {
             .map(|record: RunRecord| CollectedRun { target: record.target.clone(), record });
         Ok(Self {
             host,
-            inspection: inspection.map_err(|error| error.to_string())?,
+            inspection: inspection.map_err(Invalid::new)?,
             runs: runs.collect(),
             failed: Vec::new(),
         })

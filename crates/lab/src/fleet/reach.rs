@@ -2,6 +2,7 @@
 
 use drivelab_analysis::run::quoted;
 use drivelab_core::units::Span;
+use drivelab_core::{Invalid, Refusal, invalid};
 use drivelab_engine::{Program, ProgramEnd, Ran};
 
 use crate::interrupt;
@@ -31,11 +32,11 @@ pub struct Ssh {
 
 impl Reach {
     /// Another host by what was typed.
-    pub fn there(typed: &str) -> Result<Self, String> {
+    pub fn there(typed: &str) -> Result<Self, Invalid> {
         let is_odd = typed.contains(|c: char| c.is_whitespace() || c.is_control());
         // `ssh` would take it for an option.
         if typed.is_empty() || typed.starts_with('-') || is_odd {
-            return Err(format!("`{}` is not the name of a host", typed.escape_debug()));
+            return Err(invalid!("`{}` is not the name of a host", typed.escape_debug()));
         }
         Ok(Self::There(typed.to_owned()))
     }
@@ -48,24 +49,28 @@ impl Reach {
     }
 
     /// Runs drivelab there with these words; what it printed, or why there is nothing.
-    pub fn drivelab(&self, ssh: &Ssh, words: &[String], timeout: Span) -> Result<String, String> {
+    pub fn drivelab(&self, ssh: &Ssh, words: &[String], timeout: Span) -> Result<String, Refusal> {
         let command = self.shell_command(ssh, words)?;
         let program = Program { command: &command, timeout, stop: interrupt::flag() };
-        let ran = program.run().map_err(|error| format!("no shell can be started: {error}"))?;
+        let ran = program
+            .run()
+            .map_err(|error| Refusal::machine(format!("no shell can be started: {error}")))?;
         match ran.end {
             ProgramEnd::Exited(0) => Ok(ran.stdout),
-            end => Err(self.why(end, &ran, timeout)),
+            end => Err(Refusal::machine(self.why(end, &ran, timeout))),
         }
     }
 
     /// The command for a shell of this machine.
-    fn shell_command(&self, ssh: &Ssh, words: &[String]) -> Result<String, String> {
+    fn shell_command(&self, ssh: &Ssh, words: &[String]) -> Result<String, Refusal> {
         let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         let words = words.join(" ");
         match self {
             Self::Here(_) => {
-                let own = std::env::current_exe().map_err(|error| error.to_string())?;
-                let own = own.to_str().ok_or("the name of this program is not text")?;
+                let own = std::env::current_exe()?;
+                let own = own
+                    .to_str()
+                    .ok_or_else(|| Refusal::machine("the name of this program is not text"))?;
                 // With `exec` a signal reaches the program and not a shell.
                 Ok(format!("exec {} {words}", quoted(own)))
             }
@@ -130,7 +135,7 @@ mod tests {
         let check = |command: &str, expected: &str| {
             let ssh = Ssh { command: command.into(), program: String::new() };
             let why = Reach::there("web1").unwrap().drivelab(&ssh, &[], Span::from_secs(60));
-            assert_eq!(why.unwrap_err(), expected);
+            assert_eq!(why.unwrap_err().to_string(), expected);
         };
         check(
             "sh -c 'echo error: no disk >&2; echo hint: x >&2; exit 3'",

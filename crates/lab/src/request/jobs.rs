@@ -344,7 +344,7 @@ fn plans(
     let is_divided = files.len() > 1 || has_regions;
     let copies = if is_divided { job.numjobs } else { 1 };
     let numjobs = if is_divided { 1 } else { job.numjobs };
-    let ioengine: IoEngine = job.ioengine.parse().map_err(Refusal::request)?;
+    let ioengine: IoEngine = job.ioengine.parse()?;
     let of = |(copy, target): (u32, &String)| {
         let drive = drives.find(target, job.seed)?;
         let is_modelled = drive.is_some();

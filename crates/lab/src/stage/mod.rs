@@ -21,8 +21,8 @@ pub use simulate::Simulator;
 
 use std::path::PathBuf;
 
-use drivelab_core::Refusal;
 use drivelab_core::config::{ConfigError, Section};
+use drivelab_core::{Invalid, Refusal};
 use drivelab_model::options::Options;
 use drivelab_study::file::{Setting, Settings, Suite};
 use drivelab_study::{Arm, Asked, Stage, StageName, StudyFile, Vocabulary};
@@ -41,13 +41,13 @@ impl Vocabulary for DriveKeys {
         of_drive.chain(Has::KEYS).collect()
     }
 
-    fn read(&self, key: &'static str, value: &str) -> Result<Setting, String> {
+    fn read(&self, key: &'static str, value: &str) -> Result<Setting, Invalid> {
         if let Some((text, setting)) = GuestSetting::read(key, value)? {
             return Ok(Setting::new(key, text, setting));
         }
         // An option by itself: stages lay such options over one another.
         let mut options = Options::default();
-        options.set(key, value).map_err(|wrong| wrong.to_string())?;
+        options.set(key, value).map_err(Invalid::new)?;
         let (_, text) = options.entries().pop().expect("one key was set");
         Ok(Setting::new(key, text, options))
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use drivelab_core::foreign::{Imported, ImportedRun};
 use drivelab_core::record::{Attached, Mark, MarkId, Phase, RunConfig, RunRecord};
 use drivelab_core::units::Span;
-use drivelab_core::{AtPath as _, Refusal};
+use drivelab_core::{AtPath as _, Invalid, Refusal, invalid};
 use drivelab_engine::{Program, ProgramEnd, Ran};
 use drivelab_study::command::{Command, Filling, Printed, Template};
 use drivelab_study::{PlannedRun, StudyFile, Task};
@@ -350,12 +350,12 @@ fn tail(ran: &Ran) -> String {
 }
 
 /// The phases of a tool's output; of several configurations each under its own name.
-fn as_tool(tool: &str, text: &str) -> Result<Vec<Phase>, String> {
+fn as_tool(tool: &str, text: &str) -> Result<Vec<Phase>, Invalid> {
     let read = drivelab_formats::results::parse_as(tool, text);
-    let Imported { runs, .. } = read.map_err(|error| error.to_string())?;
+    let Imported { runs, .. } = read.map_err(Invalid::new)?;
     let arms: BTreeSet<&str> = runs.iter().map(|run| run.arm.as_str()).collect();
     if arms.len() < runs.len() {
-        return Err(format!(
+        return Err(invalid!(
             "its output holds {} runs of {tool}, but a run is one number per metric: let it make \
              one",
             runs.len()
@@ -379,13 +379,13 @@ fn as_tool(tool: &str, text: &str) -> Result<Vec<Phase>, String> {
 }
 
 /// The phases, where they have every metric that the study names.
-fn has(phases: Vec<Phase>, wanted: &[String]) -> Result<Vec<Phase>, String> {
+fn has(phases: Vec<Phase>, wanted: &[String]) -> Result<Vec<Phase>, Invalid> {
     let names: Vec<String> =
         phases.iter().flat_map(Phase::metrics).map(|figure| figure.name).collect();
     match wanted.iter().find(|name| !names.contains(name)) {
         None => Ok(phases),
         Some(name) => {
-            Err(format!("its output has no metric `{name}`; there are `{}`", names.join("`, `")))
+            Err(invalid!("its output has no metric `{name}`; there are `{}`", names.join("`, `")))
         }
     }
 }

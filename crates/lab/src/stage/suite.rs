@@ -14,7 +14,7 @@ use drivelab_core::record::{
 };
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Shape;
-use drivelab_core::{AtPath as _, Device as _, Refusal};
+use drivelab_core::{AtPath as _, Device as _, Invalid, Refusal};
 use drivelab_engine::{LaidOut, RunPlan};
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
@@ -129,7 +129,7 @@ pub fn of_files_typed(
         None => typed.to_owned(),
     };
     let list = "`drivelab run --suite help` lists the suites of files and their options";
-    let suite: Result<drivelab_suites::Suite, String> = text.parse();
+    let suite: Result<drivelab_suites::Suite, Invalid> = text.parse();
     let suite = suite.map_err(|wrong| Refusal::request(wrong).hint(list))?;
     if has_repeats {
         let name = suite.name();
@@ -312,8 +312,7 @@ pub fn on_path(
     control: &Control<'_>,
 ) -> Result<RunRecord, Refusal> {
     if matches!(suite.needs, Needs::Tree) {
-        let suite = drivelab_suites::Suite::new(&suite.name, &suite.options);
-        let suite = suite.map_err(Refusal::request)?;
+        let suite = drivelab_suites::Suite::new(&suite.name, &suite.options)?;
         let record = measure::suite(&suite, path, seed, control)?;
         if suite.drops_everything() {
             let note = "the page cache of the whole machine was dropped; to keep it: `drop=never`";

@@ -1,6 +1,6 @@
 //! Assembly of a single drive.
 
-use drivelab_core::{Ratio, Span};
+use drivelab_core::{Invalid, Ratio, Span};
 
 use super::attach::{Front, HostSide, build_port, negotiate};
 use crate::about::{About, Attachment, ModelledFlash};
@@ -138,11 +138,11 @@ fn build_ssd(
         .slowed(ssd.command_processing + host_adapter_delay(&attached));
     let built = ssd.parts(Modelled { scale, spare: options.spare, seed }).and_then(|parts| {
         let parts = SsdParts { write_cache, ..parts };
-        Ssd::new(parts, port, attached.commands_at_once()).map_err(|error| error.to_string())
+        Ssd::new(parts, port, attached.commands_at_once()).map_err(Invalid::new)
     });
     let mut drive = match built {
         Ok(drive) => drive,
-        Err(message) => return Err(BuildError::Flash { model, message }),
+        Err(Invalid(message)) => return Err(BuildError::Flash { model, message }),
     };
     drive.precondition(precondition, trimmed);
     let flush_alone = ssd.interface == Interface::Sata;

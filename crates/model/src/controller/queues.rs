@@ -4,6 +4,7 @@ use std::fmt;
 
 use drivelab_core::choice_as_text;
 use drivelab_core::config::{Choice, Value};
+use drivelab_core::{Invalid, invalid};
 
 /// The queue pairs of an `NVMe` controller, and their arbitration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -87,7 +88,7 @@ impl Priorities {
 }
 
 impl Value for Priorities {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Invalid> {
         // A fixed array keeps the options `Copy`, which all of their users rely on.
         let mut found = Self { of: [Priority::Medium; QUEUES_MAX as usize], count: 0 };
         for name in text.split('/') {
@@ -126,14 +127,14 @@ impl Weights {
 }
 
 impl Value for Weights {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Invalid> {
         let weights: Option<Vec<u32>> = text
             .split('/')
             .map(|part| part.parse().ok().filter(|weight| (1..=256).contains(weight)))
             .collect();
         let weights = weights.and_then(|weights| weights.try_into().ok());
         weights.map(Self).ok_or_else(|| {
-            format!(
+            invalid!(
                 "`{text}` is not three weights from 1 to 256: write `high/medium/low`, as `4/2/1`"
             )
         })
@@ -163,12 +164,12 @@ impl Burst {
 }
 
 impl Value for Burst {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Invalid> {
         let count = text.parse().ok().filter(|count: &u32| count.is_power_of_two() && *count <= 64);
         match count {
             Some(count) => Ok(Self(count)),
             None if text == "unlimited" => Ok(Self::UNLIMITED),
-            None => Err(format!("`{text}` is not a power of two from 1 to 64, or `unlimited`")),
+            None => Err(invalid!("`{text}` is not a power of two from 1 to 64, or `unlimited`")),
         }
     }
 }
@@ -199,7 +200,7 @@ mod tests {
 
     #[test]
     fn what_is_printed_reads_back_and_the_rest_is_refused() {
-        let check = |text: &str, read: fn(&str) -> Result<String, String>, fine: bool| {
+        let check = |text: &str, read: fn(&str) -> Result<String, Invalid>, fine: bool| {
             let expected = fine.then(|| text.to_owned());
             assert_eq!(read(text).ok(), expected, "{text}");
         };

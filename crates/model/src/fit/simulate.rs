@@ -1,7 +1,7 @@
 //! Simulation of a drive under the measured loads.
 
 use drivelab_core::numbers::float;
-use drivelab_core::{Device, Lba, Op, Request, RequestId, Rng, Sectors, Span, Time};
+use drivelab_core::{Device, Invalid, Lba, Op, Request, RequestId, Rng, Sectors, Span, Time};
 
 use crate::drive::Drive;
 use crate::options::Options;
@@ -70,8 +70,8 @@ pub(super) fn observe(
     tasks: &[Task],
     requests: u64,
     seed: u64,
-) -> Result<Vec<Seen>, String> {
-    let profile = Profile::parse("fit.toml", profile, &|_| None).map_err(|e| e.to_string())?;
+) -> Result<Vec<Seen>, Invalid> {
+    let profile = Profile::parse("fit.toml", profile, &|_| None).map_err(Invalid::new)?;
     observe_with(&profile, &Options::default(), tasks, requests, seed)
 }
 
@@ -82,8 +82,8 @@ pub(super) fn observe_with(
     tasks: &[Task],
     requests: u64,
     seed: u64,
-) -> Result<Vec<Seen>, String> {
-    let drive = crate::build(profile, options, seed).map_err(|e| e.to_string())?;
+) -> Result<Vec<Seen>, Invalid> {
+    let drive = crate::build(profile, options, seed).map_err(Invalid::new)?;
     let rng = Rng::for_part(seed, 2);
     let mut simulation = Simulation { drive, now: Time::ZERO, rng, done: Vec::new() };
     tasks.iter().map(|task| simulation.run(*task, requests)).collect()
@@ -97,7 +97,7 @@ struct Simulation {
 }
 
 impl Simulation {
-    fn run(&mut self, task: Task, requests: u64) -> Result<Seen, String> {
+    fn run(&mut self, task: Task, requests: u64) -> Result<Seen, Invalid> {
         match task {
             Task::Random { write, span, depth, sectors } => {
                 // Requests that fill a queue or a cache at first do not count.
@@ -124,7 +124,7 @@ impl Simulation {
         }
     }
 
-    fn load(&mut self, load: Load, ramp: u64, requests: u64) -> Result<Seen, String> {
+    fn load(&mut self, load: Load, ramp: u64, requests: u64) -> Result<Seen, Invalid> {
         let all = ramp + requests;
         let (mut begun, mut ended) = (Vec::new(), 0);
         let (mut times, mut since) = (Vec::new(), self.now);
@@ -158,7 +158,7 @@ impl Simulation {
         Ok(Seen::of(times, per_s))
     }
 
-    fn flushes(&mut self, writes: u64, count: u64) -> Result<Seen, String> {
+    fn flushes(&mut self, writes: u64, count: u64) -> Result<Seen, Invalid> {
         let begin = self.now;
         let mut times = Vec::new();
         let slots = self.drive.capacity().get() / 8;
@@ -173,7 +173,7 @@ impl Simulation {
         Ok(Seen::of(times, per_s))
     }
 
-    fn bursts(&mut self, writes: u64, count: u64) -> Result<Seen, String> {
+    fn bursts(&mut self, writes: u64, count: u64) -> Result<Seen, Invalid> {
         let begin = self.now;
         let mut times = Vec::new();
         let slots = self.drive.capacity().get() / 8;
@@ -189,7 +189,7 @@ impl Simulation {
         Ok(Seen::of(times, per_s))
     }
 
-    fn single(&mut self, request: Request) -> Result<Span, String> {
+    fn single(&mut self, request: Request) -> Result<Span, Invalid> {
         let sent = self.now;
         self.submit(request)?;
         while self.done.is_empty() {
@@ -199,14 +199,14 @@ impl Simulation {
         Ok(self.now.since(sent))
     }
 
-    fn submit(&mut self, request: Request) -> Result<(), String> {
+    fn submit(&mut self, request: Request) -> Result<(), Invalid> {
         match self.drive.submit(self.now, request) {
             Ok(()) => Ok(()),
-            Err(_) => Err("the queue of the drive is full".to_owned()),
+            Err(_) => Err("the queue of the drive is full".into()),
         }
     }
 
-    fn advance(&mut self) -> Result<(), String> {
+    fn advance(&mut self) -> Result<(), Invalid> {
         let mut answers = Vec::new();
         let event = self.drive.next_event().ok_or("a drive answers what it took")?;
         self.now = self.now.max(event);

@@ -12,10 +12,10 @@ pub use crate::controller::{Burst, Link, Notice, Priorities, Weights};
 pub use crate::ssd::{Precondition, Scale};
 pub use crate::tier::TierKind;
 
-use drivelab_core::Ratio;
 use drivelab_core::config::{Value, nearest};
 use drivelab_core::dispatch::Dispatch;
 use drivelab_core::units::Bytes;
+use drivelab_core::{Invalid, Ratio, invalid};
 
 use crate::controller::{Controller, QUEUES_MAX};
 use crate::elevator::Scheduler;
@@ -35,7 +35,7 @@ macro_rules! options {
             /// Every key, in the order of output.
             pub const KEYS: [&'static str; [$($key),+].len()] = [$($key),+];
 
-            fn set_known(&mut self, key: &str, value: &str) -> Result<(), String> {
+            fn set_known(&mut self, key: &str, value: &str) -> Result<(), Invalid> {
                 match key {
                     $($key => self.$field = Some($read(value)?),)+
                     _ => unreachable!("the caller looked the key up in KEYS"),
@@ -156,7 +156,7 @@ impl Options {
             return Err(OptionError::UnknownKey { key: key.to_owned(), hint });
         };
         self.set_known(known, value)
-            .map_err(|message| OptionError::BadValue { key: known, message })
+            .map_err(|Invalid(message)| OptionError::BadValue { key: known, message })
     }
 
     /// The options of a single drive: without those of arrays, buses and tiers, and without a seed.
@@ -216,47 +216,47 @@ impl Options {
 }
 
 /// Reads a whole number from `MIN` to `MAX`.
-pub(crate) fn whole<const MIN: u32, const MAX: u32>(text: &str) -> Result<u32, String> {
+pub(crate) fn whole<const MIN: u32, const MAX: u32>(text: &str) -> Result<u32, Invalid> {
     let number = u32::read(text).ok().filter(|number| (MIN..=MAX).contains(number));
-    number.ok_or_else(|| format!("`{text}` is not a whole number from {MIN} to {MAX}"))
+    number.ok_or_else(|| invalid!("`{text}` is not a whole number from {MIN} to {MAX}"))
 }
 
 /// Below 1 % garbage collection has no spare blocks; above 300 % no such drive is sold.
-fn spare(text: &str) -> Result<Ratio, String> {
+fn spare(text: &str) -> Result<Ratio, Invalid> {
     let spare = Ratio::read(text)?;
     let sane = Ratio::percent(1)..=Ratio::percent(300);
     if sane.contains(&spare) {
         return Ok(spare);
     }
-    Err(format!("`{text}` is not a share from 1% to 300%"))
+    Err(invalid!("`{text}` is not a share from 1% to 300%"))
 }
 
-fn trimmed(text: &str) -> Result<Ratio, String> {
+fn trimmed(text: &str) -> Result<Ratio, Invalid> {
     let trimmed = Ratio::read(text)?;
     if trimmed < Ratio::ONE {
         return Ok(trimmed);
     }
-    Err(format!("`{text}` is not a share below 100%"))
+    Err(invalid!("`{text}` is not a share below 100%"))
 }
 
 /// md accepts powers of two from the page size.
-fn chunk(text: &str) -> Result<Bytes, String> {
+fn chunk(text: &str) -> Result<Bytes, Invalid> {
     let chunk = Bytes::read(text)?;
     if chunk.get().is_power_of_two() && (4096..=1 << 30).contains(&chunk.get()) {
         return Ok(chunk);
     }
-    Err(format!(
+    Err(invalid!(
         "`{text}` is not a chunk size: give a power of two from 4k to 1G, for example 512k"
     ))
 }
 
 /// The upper limit keeps the number of pages within 32 bits.
-fn page_cache(text: &str) -> Result<Bytes, String> {
+fn page_cache(text: &str) -> Result<Bytes, Invalid> {
     let bytes = Bytes::read(text)?;
     if (1 << 20..=1 << 40).contains(&bytes.get()) {
         return Ok(bytes);
     }
-    Err(format!("`{text}` is not a size of memory from 1m to 1t"))
+    Err(invalid!("`{text}` is not a size of memory from 1m to 1t"))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use drivelab_core::config::{Value, nearest};
+use drivelab_core::{Invalid, invalid};
 
 use crate::profile;
 use crate::tier::TierKind;
@@ -17,9 +18,9 @@ pub struct Tier {
 }
 
 impl Value for Tier {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Invalid> {
         let Some((kind, drive)) = text.split_once(':') else {
-            return Err(format!(
+            return Err(invalid!(
                 "`{text}` is not a tier: write `swapcache:NAME` or `writeback:NAME`, with the name \
                  of a drive"
             ));
@@ -33,7 +34,7 @@ impl Value for Tier {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => "a tier takes the drives that come with drivelab, not files".to_owned(),
         };
-        Err(format!("unknown drive `{drive}`; {hint}"))
+        Err(invalid!("unknown drive `{drive}`; {hint}"))
     }
 }
 

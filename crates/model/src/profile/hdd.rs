@@ -1,6 +1,6 @@
 //! Conversion of a hard disk's profile keys to checked parts.
 
-use drivelab_core::{Ratio, Sectors, Span};
+use drivelab_core::{Invalid, Ratio, Sectors, Span, invalid};
 
 use super::raw::{Raw, required};
 use super::values::{Interface, Memory, OrderName};
@@ -39,7 +39,7 @@ pub(crate) struct ScsiBus {
 const MAX_CYLINDERS: u64 = 4_000_000;
 
 impl HddProfile {
-    pub(super) fn assemble(raw: &Raw) -> Result<Self, String> {
+    pub(super) fn assemble(raw: &Raw) -> Result<Self, Invalid> {
         let capacity = required(raw.capacity_bytes, "capacity_bytes")?.0;
         let milli_rpm = required(raw.rpm, "rpm")?.0;
         let heads = required(raw.heads, "heads")?.0;
@@ -133,7 +133,7 @@ impl Skews {
     }
 }
 
-fn track_step(raw: &Raw) -> Result<Span, String> {
+fn track_step(raw: &Raw) -> Result<Span, Invalid> {
     match (&raw.seek_table, raw.seek_track) {
         (Some(points), None) => Ok(points[0].1),
         (None, Some(track)) => Ok(track.0),
@@ -145,7 +145,7 @@ fn track_step(raw: &Raw) -> Result<Span, String> {
 }
 
 /// Cylinders and sectors per track of each zone.
-fn zone_sizes(raw: &Raw, capacity: Sectors, heads: u32) -> Result<Vec<(u32, u32)>, String> {
+fn zone_sizes(raw: &Raw, capacity: Sectors, heads: u32) -> Result<Vec<(u32, u32)>, Invalid> {
     let zones = match (&raw.zones, raw.sectors_per_track_outer, raw.sectors_per_track_inner) {
         (Some(zones), None, None) => zones.clone(),
         (None, Some(outer), Some(inner)) => {
@@ -160,7 +160,7 @@ fn zone_sizes(raw: &Raw, capacity: Sectors, heads: u32) -> Result<Vec<(u32, u32)
     };
     let cylinders: u64 = zones.iter().map(|(cylinders, _)| u64::from(*cylinders)).sum();
     if cylinders > MAX_CYLINDERS {
-        return Err(format!(
+        return Err(invalid!(
             "{cylinders} cylinders exceed any drive ({MAX_CYLINDERS}): raise the sectors per track \
              or the heads, or lower the capacity"
         ));
@@ -170,7 +170,7 @@ fn zone_sizes(raw: &Raw, capacity: Sectors, heads: u32) -> Result<Vec<(u32, u32)
     let wanted = capacity.get();
     // Up to a tenth more can be spare sectors; beyond that the zones contradict the capacity.
     if held < wanted || (raw.zones.is_some() && held > wanted + wanted / 10) {
-        return Err(format!(
+        return Err(invalid!(
             "the zones hold {held} sectors, but `capacity_bytes` is {wanted} sectors"
         ));
     }
@@ -184,9 +184,9 @@ fn linear_zones(
     count: u32,
     outer: u32,
     inner: u32,
-) -> Result<Vec<(u32, u32)>, String> {
+) -> Result<Vec<(u32, u32)>, Invalid> {
     if inner > outer {
-        return Err(format!(
+        return Err(invalid!(
             "the inner tracks ({inner} sectors) are longer than the outer ones ({outer})"
         ));
     }
@@ -206,7 +206,7 @@ fn linear_zones(
     Ok(densities.into_iter().map(|density| (cylinders, density)).collect())
 }
 
-fn seek_times(raw: &Raw, geometry: &Geometry) -> Result<SeekTable, String> {
+fn seek_times(raw: &Raw, geometry: &Geometry) -> Result<SeekTable, Invalid> {
     let cylinders = geometry.cylinders();
     if let Some(points) = &raw.seek_table {
         return Ok(SeekTable::interpolated(points, cylinders));
@@ -250,14 +250,14 @@ fn short_seek(raw: &Raw, seeks: &SeekTable, cylinders: u32) -> Span {
     }
 }
 
-fn queue_order(raw: &Raw, spindle: &Spindle, short_seek: Span) -> Result<Order, String> {
+fn queue_order(raw: &Raw, spindle: &Spindle, short_seek: Span) -> Result<Order, Invalid> {
     match raw.order.unwrap_or(OrderName::Sptf) {
         OrderName::Fifo => Ok(Order::Fifo),
         OrderName::Sptf => {
             let guard = raw.guard.map_or(Span::ZERO, |span| span.0);
             // A guard of a full revolution is allowed: it turns rotational ordering off.
             if guard > spindle.period() {
-                return Err(format!(
+                return Err(invalid!(
                     "the guard band of {guard} is longer than a revolution ({})",
                     spindle.period()
                 ));
@@ -281,7 +281,7 @@ fn queue_order(raw: &Raw, spindle: &Spindle, short_seek: Span) -> Result<Order, 
     }
 }
 
-fn overheads(raw: &Raw) -> Result<Overheads, String> {
+fn overheads(raw: &Raw) -> Result<Overheads, Invalid> {
     let read_miss = required(raw.overhead_read_miss, "overhead_read_miss")?.0;
     let read_hit = required(raw.overhead_read_hit, "overhead_read_hit")?.0;
     // Writes take the overheads of reads unless they have been measured separately.

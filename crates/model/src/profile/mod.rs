@@ -22,7 +22,7 @@ pub(crate) use ssd::{Modelled, SsdProfile};
 
 use drivelab_core::config::{ConfigError, canonical};
 use drivelab_core::record::{Drawn, Specimen};
-use drivelab_core::{Bytes, Ratio, Rng, Sectors, Span};
+use drivelab_core::{Bytes, Invalid, Ratio, Rng, Sectors, Span};
 
 use crate::about::About;
 use crate::elevator::Scheduler;
@@ -153,7 +153,9 @@ impl Profile {
         });
         match checked {
             Ok(profile) => Ok(Self { text: layers, ..profile }),
-            Err(message) => Err(ProfileError::Inconsistent { file: file.to_owned(), message }),
+            Err(Invalid(message)) => {
+                Err(ProfileError::Inconsistent { file: file.to_owned(), message })
+            }
         }
     }
 
@@ -317,7 +319,7 @@ impl Profile {
         }
     }
 
-    fn assemble(raw: &Raw, sources: Vec<String>) -> Result<Self, String> {
+    fn assemble(raw: &Raw, sources: Vec<String>) -> Result<Self, Invalid> {
         let model = required(raw.model.clone(), "model")?;
         let leaves_out = raw.leaves_out.clone();
         let physical_sector = raw.sector_bytes.map_or(Sectors::new(1), |bytes| bytes.0);

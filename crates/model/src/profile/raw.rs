@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use drivelab_core::Span;
 use drivelab_core::config::{ConfigError, Row, Section, Stated, Value};
+use drivelab_core::{Invalid, Span, invalid};
 
 use super::values::{
     Capacity, Count, Factor, Growth, Interface, Kind, Memory, OrderName, Patience, Rpm, SectorSize,
@@ -100,10 +100,10 @@ macro_rules! profile_keys {
             }
 
             /// Sets `key` to the value of `text`.
-            pub(super) fn set(&mut self, key: &str, text: &str) -> Result<(), String> {
+            pub(super) fn set(&mut self, key: &str, text: &str) -> Result<(), Invalid> {
                 match key {
                     $(stringify!($key) => self.$key = Some(<$type>::read(text)?),)+
-                    _ => return Err(format!("`{key}` is not a single value")),
+                    _ => return Err(invalid!("`{key}` is not a single value")),
                 }
                 Ok(())
             }
@@ -405,6 +405,6 @@ fn take_seek_table(section: &mut Section) -> Result<Option<Vec<(u32, Span)>>, Co
 }
 
 /// Returns the value of a mandatory key.
-pub(super) fn required<T>(value: Option<T>, key: &str) -> Result<T, String> {
-    value.ok_or_else(|| format!("`{key}` is missing; add a line `{key} = ...`"))
+pub(super) fn required<T>(value: Option<T>, key: &str) -> Result<T, Invalid> {
+    value.ok_or_else(|| invalid!("`{key}` is missing; add a line `{key} = ...`"))
 }

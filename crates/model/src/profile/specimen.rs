@@ -1,5 +1,6 @@
 //! Known and unknown numbers of a profile, and its specimens.
 
+use drivelab_core::Invalid;
 use drivelab_core::record::Drawn;
 use drivelab_stats::distribution::normal;
 
@@ -174,7 +175,7 @@ impl Raw {
     pub(super) fn specimen<T>(
         &self,
         quantiles: &[f64],
-        build: impl Fn(&Self) -> Result<T, String>,
+        build: impl Fn(&Self) -> Result<T, Invalid>,
     ) -> (Option<T>, Vec<Drawn>) {
         // Clipped to four deviations: beyond them a prior is no longer based on any drive.
         let clipped = quantiles.iter().map(|share| share.clamp(OUTERMOST[0], OUTERMOST[1]));
@@ -230,8 +231,8 @@ impl Raw {
     pub(super) fn check_outermost(
         &self,
         file: &str,
-        build: impl Fn(&Self) -> Result<(), String>,
-    ) -> Result<(), String> {
+        build: impl Fn(&Self) -> Result<(), Invalid>,
+    ) -> Result<(), Invalid> {
         for (key, open) in self.open() {
             // The values of a joint draw belong together; single outermost ones need not fit the
             // median.

@@ -1,7 +1,7 @@
 //! Conversion of a solid-state drive's profile keys to checked parts.
 
 use drivelab_core::units::Bytes;
-use drivelab_core::{Ratio, Sectors, Span};
+use drivelab_core::{Invalid, Ratio, Sectors, Span, invalid};
 
 use super::raw::{Raw, required};
 use super::values::{Factor, Interface, VictimsName};
@@ -76,10 +76,10 @@ const COMMANDS_AT_ONCE: usize = 512;
 const MAP_UNITS: u32 = 1024;
 
 impl SsdProfile {
-    pub(super) fn assemble(raw: &Raw) -> Result<Self, String> {
+    pub(super) fn assemble(raw: &Raw) -> Result<Self, Invalid> {
         let page_bytes = required(raw.page_bytes, "page_bytes")?.0.bytes().get();
         if page_bytes < UNIT || !page_bytes.is_multiple_of(UNIT) {
-            return Err(format!("`page_bytes` is not a multiple of {UNIT}"));
+            return Err(invalid!("`page_bytes` is not a multiple of {UNIT}"));
         }
         let interface = raw.interface.unwrap_or(Interface::Sata);
         // PCIe 3.0 x4 and the depth of Linux' queues; SATA has 32 tags in its protocol.
@@ -124,7 +124,7 @@ impl SsdProfile {
             return Err("a solid-state drive has the interface `sata` or `nvme`".into());
         }
         if sata != profile.link.is_sata() {
-            return Err(format!("a link of `{}` does not fit the interface", profile.link));
+            return Err(invalid!("a link of `{}` does not fit the interface", profile.link));
         }
         // Built once here, so that later builds at the profile's scale cannot fail.
         profile.parts(Modelled { scale: profile.scale, spare: None, seed: 0 })?;
@@ -141,14 +141,14 @@ impl SsdProfile {
     }
 
     /// The parts at a scale: blocks have fewer pages, and all sizes are in proportion.
-    pub(crate) fn parts(&self, asked: Modelled) -> Result<SsdParts, String> {
+    pub(crate) fn parts(&self, asked: Modelled) -> Result<SsdParts, Invalid> {
         let Modelled { scale, spare, seed } = asked;
         let (chip, parts) = (&self.chip, scale.parts());
         let raw = self.capacity.bytes().get() + self.spare_bytes(spare);
         // Scaling reduces the pages of a block, not the blocks: the number of victims to choose
         // from decides write amplification.
         if !chip.pages.is_multiple_of(parts) {
-            return Err(format!(
+            return Err(invalid!(
                 "a scale of {scale} does not leave whole pages: `block_pages` is {}",
                 chip.pages
             ));
@@ -166,7 +166,7 @@ impl SsdProfile {
         };
         let shape = Shape { dies, blocks_per_die, slots_per_block, units };
         let rules = Rules { choice: self.choice, low_water: self.low_water, page_slots, seed };
-        shape.check(self.low_water, page_slots).map_err(|error| error.to_string())?;
+        shape.check(self.low_water, page_slots).map_err(Invalid::new)?;
         let ssd = SsdParts {
             backend: BackendRules {
                 shape,
@@ -193,7 +193,7 @@ impl SsdProfile {
                     .max(1),
             }),
         };
-        ssd.check().map_err(|error| error.to_string())?;
+        ssd.check().map_err(Invalid::new)?;
         Ok(ssd)
     }
 
@@ -221,7 +221,7 @@ impl SsdProfile {
 }
 
 /// The total size of the flash.
-fn total_bytes(raw: &Raw) -> Result<u64, String> {
+fn total_bytes(raw: &Raw) -> Result<u64, Invalid> {
     let Some(spare) = raw.spare else {
         const MISSING: &str =
             "`raw_bytes` is missing; add a line `raw_bytes = ...` or `spare = ...`";
@@ -240,7 +240,7 @@ fn share_of(bytes: u64, share: Ratio) -> u64 {
     u64::try_from(part).expect("three times 64 TiB at most")
 }
 
-fn flash_rules(raw: &Raw) -> Result<FlashRules, String> {
+fn flash_rules(raw: &Raw) -> Result<FlashRules, Invalid> {
     let reads = required(raw.page_read.clone(), "page_read")?;
     let programs = required(raw.page_program.clone(), "page_program")?;
     if reads.is_empty() || reads.len() != programs.len() {
@@ -265,7 +265,7 @@ fn flash_rules(raw: &Raw) -> Result<FlashRules, String> {
     let dies = required(raw.dies, "dies")?.0;
     let channels = required(raw.channels, "channels")?.0;
     if channels > dies {
-        return Err(format!("{channels} channels for {dies} dies: some would have none"));
+        return Err(invalid!("{channels} channels for {dies} dies: some would have none"));
     }
     Ok(FlashRules {
         channels,
@@ -287,7 +287,7 @@ fn scaled(factor: Option<Factor>, time: Span) -> Span {
     factor.map_or(time, |factor| factor.times(time))
 }
 
-fn slc_times(raw: &Raw) -> Result<Option<PageTimes>, String> {
+fn slc_times(raw: &Raw) -> Result<Option<PageTimes>, Invalid> {
     if raw.slc_bytes.is_none() {
         return match raw.slc_read.or(raw.slc_program) {
             Some(_) => Err("`slc_read` and `slc_program` need `slc_bytes`".into()),
@@ -298,7 +298,7 @@ fn slc_times(raw: &Raw) -> Result<Option<PageTimes>, String> {
     Ok(Some(PageTimes { read, program: required(raw.slc_program, "slc_program")?.0 }))
 }
 
-fn victim_choice(raw: &Raw) -> Result<Choice, String> {
+fn victim_choice(raw: &Raw) -> Result<Choice, Invalid> {
     let draws = raw.victim_draws.map(|count| count.0);
     match (raw.victims.unwrap_or(VictimsName::Greedy), draws) {
         (VictimsName::BestOf, Some(draws)) => Ok(Choice::BestOf(draws)),

@@ -2,7 +2,7 @@
 
 use drivelab_core::choice_as_text;
 use drivelab_core::config::{Choice, Value};
-use drivelab_core::{Bytes, Ratio, Sectors, Span};
+use drivelab_core::{Bytes, Invalid, Ratio, Sectors, Span, invalid};
 
 use crate::controller::Link;
 use crate::options::{Precondition, Scale, Switch, whole};
@@ -99,7 +99,7 @@ choice_as_text!(Interface);
 pub(super) struct Count<const MIN: u32, const MAX: u32>(pub(super) u32);
 
 impl<const MIN: u32, const MAX: u32> Value for Count<MIN, MAX> {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Invalid> {
         whole::<MIN, MAX>(text).map(Self)
     }
 }
@@ -112,10 +112,10 @@ macro_rules! limited {
         pub(super) struct $name(pub(super) $type);
 
         impl Value for $name {
-            fn read(text: &str) -> Result<Self, String> {
+            fn read(text: &str) -> Result<Self, Invalid> {
                 let value = <$type>::read(text)?;
                 let inside = ($limits).contains(&value);
-                inside.then_some(Self(value)).ok_or_else(|| format!("`{text}` {}", $wrong))
+                inside.then_some(Self(value)).ok_or_else(|| invalid!("`{text}` {}", $wrong))
             }
         }
     )+};
@@ -157,7 +157,7 @@ impl Factor {
 pub(super) struct Rpm(pub(super) u64);
 
 impl Value for Rpm {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Invalid> {
         let rpm = f64::read(text).ok().filter(|rpm| (100.0..=100_000.0).contains(rpm));
         let rpm = rpm.ok_or_else(|| format!("`{text}` is not a speed from 100 to 100000 rpm"))?;
         #[expect(
@@ -176,12 +176,12 @@ impl Value for Rpm {
 pub(super) struct Capacity(pub(super) Sectors);
 
 impl Value for Capacity {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Invalid> {
         // Underscores group digits, as in TOML and Rust.
         let bytes = Bytes::read(&text.replace('_', ""))?;
         let sane = (Bytes::mib(1)..=Sectors::DRIVE_MAX.bytes()).contains(&bytes);
         if !sane || !bytes.get().is_multiple_of(512) {
-            return Err(format!("`{text}` is not a multiple of 512 from 1 MiB to 64 TiB"));
+            return Err(invalid!("`{text}` is not a multiple of 512 from 1 MiB to 64 TiB"));
         }
         Ok(Self(Sectors::holding(bytes)))
     }
@@ -192,11 +192,11 @@ impl Value for Capacity {
 pub(super) struct SectorSize(pub(super) Sectors);
 
 impl Value for SectorSize {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Invalid> {
         match text.replace('_', "").as_str() {
             "512" => Ok(Self(Sectors::new(1))),
             "4096" | "4k" => Ok(Self(Sectors::new(8))),
-            _ => Err(format!("`{text}` is neither 512 nor 4096")),
+            _ => Err(invalid!("`{text}` is neither 512 nor 4096")),
         }
     }
 }
@@ -206,10 +206,10 @@ impl Value for SectorSize {
 pub(super) struct SlcSize(pub(super) Bytes);
 
 impl Value for SlcSize {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Invalid> {
         let bytes = Bytes::read(text)?;
         if bytes > Bytes::gib(1024) {
-            return Err(format!("`{text}` is more than 1 TiB, which no drive writes as SLC"));
+            return Err(invalid!("`{text}` is more than 1 TiB, which no drive writes as SLC"));
         }
         Ok(Self(bytes))
     }
@@ -220,10 +220,10 @@ impl Value for SlcSize {
 pub(super) struct Memory(pub(super) Sectors);
 
 impl Value for Memory {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Invalid> {
         let bytes = Bytes::read(text)?;
         if bytes > Bytes::gib(1) {
-            return Err(format!("`{text}` is more than 1 GiB, the limit for a drive buffer"));
+            return Err(invalid!("`{text}` is more than 1 GiB, the limit for a drive buffer"));
         }
         // A buffer holds whole sectors: the rest has no use.
         Ok(Self(Sectors::new(bytes.get() / 512)))

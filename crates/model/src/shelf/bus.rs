@@ -3,7 +3,7 @@
 use std::fmt;
 
 use drivelab_core::config::Value;
-use drivelab_core::{Op, Sectors, Span};
+use drivelab_core::{Invalid, Op, Sectors, Span, invalid};
 
 use crate::controller::{Link, Pace, pcie_lane};
 
@@ -64,7 +64,7 @@ impl fmt::Display for Bus {
 }
 
 impl Value for Bus {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Invalid> {
         let named = PCI_NAMES.iter().find(|(name, _)| *name == text).map(|(_, bus)| *bus);
         let found = named.or_else(|| match text {
             "pmp-command" => Some(Self::Multiplier { switching: Switching::Command }),
@@ -72,7 +72,7 @@ impl Value for Bus {
             _ => pcie(text.strip_prefix("pcie")?),
         });
         found.ok_or_else(|| {
-            format!(
+            invalid!(
                 "unknown bus `{text}`: known are `pci`, `pci-66`, `pci-64-66`, `pci-x-133`, \
                  `pmp-command`, `pmp-fis`, and PCI Express as generation and lanes, `pcie1x8`"
             )
@@ -174,7 +174,7 @@ mod tests {
             assert_eq!(Bus::read(&name).unwrap().to_string(), name);
         }
         for wrong in ["", "isa", "pcie", "pcie0x1", "pcie6x1", "pcie1x3", "pcie1x", "pciex8"] {
-            assert!(Bus::read(wrong).unwrap_err().contains("pcie1x8"), "{wrong}");
+            assert!(Bus::read(wrong).unwrap_err().0.contains("pcie1x8"), "{wrong}");
         }
     }
 

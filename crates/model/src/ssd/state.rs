@@ -4,6 +4,7 @@ use std::fmt;
 
 use drivelab_core::choice_as_text;
 use drivelab_core::config::{Choice, Value};
+use drivelab_core::{Invalid, invalid};
 
 /// The writes to the flash before the first request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,12 +46,12 @@ impl Scale {
 }
 
 impl Value for Scale {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Invalid> {
         let parts = if text == "1" { Some("1") } else { text.strip_prefix("1/") };
         let parts = parts.and_then(|parts| parts.parse().ok());
         let sane = parts.filter(|parts| (1..=Self::MAX).contains(parts));
         sane.map(Self).ok_or_else(|| {
-            format!("`{text}` is not a scale: give `1` or `1/N` with N up to {}", Self::MAX)
+            invalid!("`{text}` is not a scale: give `1` or `1/N` with N up to {}", Self::MAX)
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Distributions of the values of an unknown.
 
 use drivelab_core::config::{ConfigError, Section};
+use drivelab_core::{Invalid, invalid};
 use drivelab_stats::distribution::normal;
 
 use super::nature::Nature;
@@ -75,14 +76,13 @@ impl Distribution {
         };
         let form = forms.pop().filter(|_| is_one);
         let checked = match form {
-            None => Err("this table is none of the distributions".to_owned()),
+            None => Err("this table is none of the distributions".into()),
             Some(form) => {
                 let read = Self { form, min, max };
                 read.check(nature).map(|()| read)
             }
         };
-        checked
-            .map_err(|message| ConfigError { hint: Some(FORMS.to_owned()), ..table.error(message) })
+        checked.map_err(|wrong| ConfigError { hint: Some(FORMS.to_owned()), ..table.error(wrong) })
     }
 
     fn read_parts(table: &mut Section, nature: Nature) -> Result<Option<Vec<Self>>, ConfigError> {
@@ -98,49 +98,49 @@ impl Distribution {
         Ok(Some(parts).filter(|parts| !parts.is_empty()))
     }
 
-    fn check(&self, nature: Nature) -> Result<(), String> {
+    fn check(&self, nature: Nature) -> Result<(), Invalid> {
         match &self.form {
             Form::Choice { names, odds } => {
                 let distinct =
                     (1..names.len()).all(|index| !names[..index].contains(&names[index]));
                 if names.len() < 2 || !distinct {
-                    return Err("a choice needs two different values or more".to_owned());
+                    return Err("a choice needs two different values or more".into());
                 }
                 check_odds(odds, names.len())
             }
             _ if nature == Nature::Name => {
-                Err("the values are names: only a `choice` can be made of them".to_owned())
+                Err("the values are names: only a `choice` can be made of them".into())
             }
             Form::Mixture { parts, odds } => {
                 if parts.len() < 2 {
-                    return Err("a mixture needs two parts or more".to_owned());
+                    return Err("a mixture needs two parts or more".into());
                 }
                 check_odds(odds, parts.len())
             }
             Form::LogNormal { median, sigma } => {
                 if *median <= 0.0 {
-                    return Err("the median of a log-normal must be above zero".to_owned());
+                    return Err("the median of a log-normal must be above zero".into());
                 }
                 if !(*sigma > 0.0 && *sigma <= SIGMA_MAX) {
-                    return Err(format!(
+                    return Err(invalid!(
                         "`sigma`, the deviation of the logarithm, is {sigma}: it must lie above 0 \
                          and be at most {SIGMA_MAX}"
                     ));
                 }
                 self.check_bounds(*median)
             }
-            Form::Normal { sd, .. } if *sd <= 0.0 => Err("`sd` must be above zero".to_owned()),
+            Form::Normal { sd, .. } if *sd <= 0.0 => Err("`sd` must be above zero".into()),
             Form::Normal { mean, .. } => self.check_bounds(*mean),
             Form::Uniform { low, high } if low >= high => Err("`low` must be below `high`".into()),
             Form::Uniform { low, high } => self.check_bounds(f64::midpoint(*low, *high)),
         }
     }
 
-    fn check_bounds(&self, middle: f64) -> Result<(), String> {
+    fn check_bounds(&self, middle: f64) -> Result<(), Invalid> {
         let (min, max) = self.bounds();
         // Bounds on one side of the middle would move the median away from the stated one.
         if min >= max || !(min..=max).contains(&middle) {
-            return Err("`min` and `max` must lie on either side of the middle".to_owned());
+            return Err("`min` and `max` must lie on either side of the middle".into());
         }
         Ok(())
     }
@@ -316,12 +316,12 @@ fn percentages(odds: &[f64]) -> impl Iterator<Item = String> {
     odds.iter().map(move |odds| format!("{:.0} %", 100.0 * odds / sum))
 }
 
-fn check_odds(odds: &[f64], parts: usize) -> Result<(), String> {
+fn check_odds(odds: &[f64], parts: usize) -> Result<(), Invalid> {
     if odds.len() != parts {
-        return Err(format!("there are {} odds for {parts} values", odds.len()));
+        return Err(invalid!("there are {} odds for {parts} values", odds.len()));
     }
     match odds.iter().find(|odds| **odds <= 0.0) {
-        Some(odds) => Err(format!("odds of {odds}: leave out what cannot be")),
+        Some(odds) => Err(invalid!("odds of {odds}: leave out what cannot be")),
         None => Ok(()),
     }
 }

@@ -8,6 +8,7 @@ pub(crate) use distribution::{Distribution, Value};
 pub(crate) use nature::{Nature, Open};
 pub(crate) use posterior::{Posterior, score};
 
+use drivelab_core::Invalid;
 use drivelab_core::config::{ConfigError, Section, Stated};
 
 /// A number that a profile leaves open.
@@ -27,7 +28,7 @@ impl Prior {
         section: &mut Section,
         key: &'static str,
         nature: Nature,
-        check: impl Fn(&str) -> Result<(), String>,
+        check: impl Fn(&str) -> Result<(), Invalid>,
         origin: &str,
     ) -> Result<Self, ConfigError> {
         let remark = section.stated(key).map(|Stated { remark, .. }| remark);

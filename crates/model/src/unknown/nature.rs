@@ -2,7 +2,7 @@
 
 use drivelab_core::config::Value as _;
 use drivelab_core::numbers::float;
-use drivelab_core::{Bytes, Ratio, Span};
+use drivelab_core::{Bytes, Invalid, Ratio, Span, invalid};
 
 /// The kind of a key's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,13 +28,13 @@ pub(crate) trait Open {
 
 impl Nature {
     /// Reads `text` as a number.
-    pub(crate) fn number(self, text: &str) -> Result<f64, String> {
+    pub(crate) fn number(self, text: &str) -> Result<f64, Invalid> {
         match self {
             Self::Time => Span::read(text).map(|span| float(span.ns())),
             Self::Memory => Bytes::read(text).map(|bytes| float(bytes.get())),
             Self::Share => Ratio::read(text).map(Ratio::to_f64),
             Self::Number | Self::Whole => f64::read(text),
-            Self::Name => Err(format!("`{text}` is a name, not a number")),
+            Self::Name => Err(invalid!("`{text}` is a name, not a number")),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Joint draws of several unknowns from a fit.
 
+use drivelab_core::Invalid;
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_stats::distribution::normal;
 
@@ -36,7 +37,7 @@ impl Posterior {
         mut table: Section,
         origin: &str,
         known: impl Fn(&str) -> Option<(&'static str, Nature)>,
-        check: impl Fn(&'static str, &str) -> Result<(), String>,
+        check: impl Fn(&'static str, &str) -> Result<(), Invalid>,
     ) -> Result<Self, ConfigError> {
         table.at_most("unknowns", UNKNOWNS_MAX)?;
         table.at_most("draws", DRAWS_MAX)?;

@@ -7,6 +7,7 @@ use drivelab_analysis::comparison::{
 };
 use drivelab_analysis::pairs;
 use drivelab_analysis::run::Dated;
+use drivelab_core::Invalid;
 use drivelab_core::record::{
     Figure, Host, Nature, Phase, RUN_SCHEMA, RunConfig, RunRecord, Specimen, Tally,
 };
@@ -30,12 +31,12 @@ fn options() -> CompareOptions {
     CompareOptions { primary, margin: 0.03, seed: 1, factors, unpaired }
 }
 
-fn of_pairs(text: &str, wanted: &[&str]) -> Result<CompareResult, String> {
-    let rows = pairs::parse(text).map_err(|error| error.to_string())?;
+fn of_pairs(text: &str, wanted: &[&str]) -> Result<CompareResult, Invalid> {
+    let rows = pairs::parse(text).map_err(Invalid::new)?;
     let wanted: Vec<String> = wanted.iter().map(|name| (*name).to_owned()).collect();
     let choice = Choice { arms: wanted, better: Some(Better::More), ..Choice::default() };
-    let input = from_pairs(&rows, &choice).map_err(|error| error.to_string())?;
-    analyse(&input, &options()).map_err(|error| error.to_string())
+    let input = from_pairs(&rows, &choice).map_err(Invalid::new)?;
+    analyse(&input, &options()).map_err(Invalid::new)
 }
 
 /// Pairs with a known ratio and noise of `noise`, from a seed.
@@ -69,7 +70,7 @@ fn arms_are_taken_by_name_and_order() {
     let text = csv(2.0, 0.01, 8, 1);
     let check = |wanted: &[&str], expected: Result<Verdict, &str>| {
         let result = of_pairs(&text, wanted).map(|result| result.verdict());
-        assert_eq!(result, expected.map_err(str::to_owned), "{wanted:?}");
+        assert_eq!(result, expected.map_err(Invalid::from), "{wanted:?}");
     };
     check(&["ide", "ahci"], Ok(Verdict::Faster));
     check(&["ahci", "ide"], Ok(Verdict::Slower));
@@ -78,9 +79,9 @@ fn arms_are_taken_by_name_and_order() {
 }
 
 /// What a choice among these rows leads to: the arms and the first metric's direction.
-fn chosen(text: &str, choice: &Choice) -> Result<(Vec<String>, Better), String> {
-    let rows = pairs::parse(text).map_err(|error| error.to_string())?;
-    let input = from_pairs(&rows, choice).map_err(|error| error.to_string())?;
+fn chosen(text: &str, choice: &Choice) -> Result<(Vec<String>, Better), Invalid> {
+    let rows = pairs::parse(text).map_err(Invalid::new)?;
+    let input = from_pairs(&rows, choice).map_err(Invalid::new)?;
     let (figure, _) = input.arms[0].runs[0].figures.iter().next().unwrap();
     let better = figure.better;
     Ok((
@@ -99,7 +100,7 @@ fn the_order_of_the_lines_chooses_nothing() {
             let choice = Choice { baseline, better: Some(Better::More), ..Choice::default() };
             match (chosen(&lines.join("\n"), &choice), expected) {
                 (Ok((names, _)), Ok(expected)) => assert_eq!(names, expected, "{text}"),
-                (Err(error), Err(expected)) => assert!(error.contains(expected), "{error}"),
+                (Err(error), Err(expected)) => assert!(error.0.contains(expected), "{error}"),
                 (result, _) => panic!("{result:?} instead of {expected:?}"),
             }
         }
@@ -122,7 +123,7 @@ fn the_direction_is_what_the_file_the_user_or_the_name_says() {
         let choice = Choice { better: word, ..Choice::default() };
         match (chosen(&text, &choice), expected) {
             (Ok((_, better)), Ok(expected)) => assert_eq!(better, expected, "{text}"),
-            (Err(error), Err(expected)) => assert!(error.contains(expected), "{error}"),
+            (Err(error), Err(expected)) => assert!(error.0.contains(expected), "{error}"),
             (result, _) => panic!("{result:?} instead of {expected:?}"),
         }
     };
@@ -139,7 +140,7 @@ fn the_direction_is_what_the_file_the_user_or_the_name_says() {
     let both = "1,A,1,gizmo,less\n1,B,2,gizmo,more\n";
     let error = chosen(both, &Choice::default()).unwrap_err();
     assert!(
-        error.starts_with("line 2 contradicts an earlier line on which direction of `gizmo`"),
+        error.0.starts_with("line 2 contradicts an earlier line on which direction of `gizmo`"),
         "{error}"
     );
 }
@@ -169,7 +170,7 @@ fn the_metric_that_decides_is_no_chance_either() {
     assert_eq!(decides(orderly), Ok("tps".to_owned()));
     let mixed = "1,A,1,tps\n1,A,2,iops\n1,B,2,iops\n1,B,1,tps\n";
     let error = decides(mixed).unwrap_err();
-    assert!(error.contains("--primary and one of tps, iops"), "{error}");
+    assert!(error.0.contains("--primary and one of tps, iops"), "{error}");
 }
 
 #[test]
@@ -196,10 +197,10 @@ fn only_complete_blocks_count() {
     let expected = "Ignored: 2 blocks without `value` for some arm (also-left, left).";
     assert!(result.notes.contains(&expected.to_owned()), "{:?}", result.notes);
     let apart = of_pairs("1,ide,100\n2,ahci,100", &["ide", "ahci"]).unwrap_err();
-    assert!(apart.starts_with("no block has a usable value"), "{apart}");
+    assert!(apart.0.starts_with("no block has a usable value"), "{apart}");
     let others = of_pairs("1,ide,100,tps\n1,ahci,100,seeks", &["ide", "ahci"]).unwrap_err();
     let expected = "no metric in common: `ide` has `tps`; `ahci` has `seeks`";
-    assert!(others.ends_with(expected), "{others}");
+    assert!(others.0.ends_with(expected), "{others}");
 }
 
 #[test]
@@ -373,8 +374,8 @@ fn the_primary_metric_can_be_chosen() {
         let options = CompareOptions { primary: Some(primary.to_owned()), ..options() };
         let result = analyse(&input, &options);
         let name = result.map(|r| r.series[r.primary().series].name.clone());
-        let name = name.map_err(|error| error.to_string());
-        assert_eq!(name, expected.map(str::to_owned).map_err(str::to_owned));
+        let name = name.map_err(Invalid::new);
+        assert_eq!(name, expected.map(str::to_owned).map_err(Invalid::from));
     };
     check("lat_mean_ns", Ok("lat_mean_ns"));
     check(

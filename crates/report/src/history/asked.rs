@@ -24,11 +24,11 @@ impl Asked {
     ///
     /// # Errors
     /// The key of no field, returned as it is.
-    pub fn read<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Self, String> {
+    pub fn read<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Self, &'a str> {
         let mut asked = Self::default();
         for (key, value) in pairs {
             let index = FIELDS.iter().position(|(known, ..)| *known == key);
-            let index = index.ok_or_else(|| key.to_owned())?;
+            let index = index.ok_or(key)?;
             value.trim().clone_into(&mut asked.0[index]);
         }
         Ok(asked)
@@ -89,6 +89,6 @@ mod tests {
         let form = asked.form("/");
         assert!(form.contains("name=\"label\" value=\"a&quot;b\""), "{form}");
         assert!(form.contains(" open>"), "{form}");
-        assert_eq!(Asked::read([("sort", "x")].into_iter()), Err("sort".to_owned()));
+        assert_eq!(Asked::read([("sort", "x")].into_iter()), Err("sort"));
     }
 }

@@ -97,7 +97,7 @@ pub fn route(now: Time, via: Via, request: &HttpRequest) -> Result<Action, Respo
         ("GET", "/faults") => Ok(Action::ListFaults),
         ("POST", "/power-cut") => PowerCut::from_json(now, &request.body)
             .map(Action::PowerCut)
-            .map_err(|what| Response::error(400, &what)),
+            .map_err(|error| Response::error(400, &error.to_string())),
         ("POST", "/faults") => Fault::from_json(&request.body)
             .map(Action::AddFault)
             .map_err(|error| Response::error(400, &error.to_string())),

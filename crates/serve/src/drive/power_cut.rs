@@ -1,6 +1,6 @@
 //! The request for a power cut: now, after a number of writes, or at a random time.
 
-use drivelab_core::{Rng, Span, Time};
+use drivelab_core::{Invalid, Rng, Span, Time};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -57,12 +57,12 @@ struct Body {
 impl PowerCut {
     /// Reads the body of a `POST /power-cut` that arrived at `now`; an error names the valid
     /// requests.
-    pub fn from_json(now: Time, text: &str) -> Result<Self, String> {
+    pub fn from_json(now: Time, text: &str) -> Result<Self, Invalid> {
         let text = if text.trim().is_empty() { "{}" } else { text };
-        let Body { when, seed } = json::object(text).map_err(|error| error.to_string())?;
+        let Body { when, seed } = json::object(text).map_err(Invalid::new)?;
         let hint = r#""when" is "now", {"writes": n} or {"random_ms": [a, b]} with a <= b"#;
         let when = when.unwrap_or_else(|| "now".into());
-        Self::read(now, &when, seed).ok_or_else(|| hint.to_owned())
+        Self::read(now, &when, seed).ok_or_else(|| hint.into())
     }
 
     fn read(now: Time, when: &Value, seed: u64) -> Option<Self> {

@@ -9,7 +9,7 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use drivelab_core::Refusal;
+use drivelab_core::{Invalid, Refusal, invalid};
 use drivelab_files::{Folder, Identity};
 use rustix::fs::Mode;
 use rustix::io::{Errno, ioctl_fionbio};
@@ -25,12 +25,12 @@ pub enum Endpoint {
 }
 
 impl FromStr for Endpoint {
-    type Err = String;
+    type Err = Invalid;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Invalid> {
         if let Some(path) = text.strip_prefix("unix:") {
             return match path {
-                "" => Err("`unix:` needs a path, for example `unix:/tmp/drive.sock`".to_owned()),
+                "" => Err("`unix:` needs a path, for example `unix:/tmp/drive.sock`".into()),
                 path => Ok(Self::Unix(path.into())),
             };
         }
@@ -39,7 +39,7 @@ impl FromStr for Endpoint {
             address.ok_or_else(|| format!("`{text}` is neither `unix:PATH` nor `HOST:PORT`"))?;
         if !address.ip().is_loopback() {
             let reason = "it has no password, so it listens on 127.0.0.1 or a unix socket only";
-            return Err(format!("`{text}` can be reached from other machines; {reason}"));
+            return Err(invalid!("`{text}` can be reached from other machines; {reason}"));
         }
         Ok(Self::Tcp(address))
     }
@@ -196,11 +196,8 @@ mod tests {
         check("10809", None);
     }
 
-    fn bound(path: &Path) -> Result<Listener, String> {
-        Listener::bind(&Endpoint::Unix(path.to_owned())).map_err(|refusal| {
-            let source = refusal.source.map(|source| source.to_string());
-            format!("{}: {}", refusal.message, source.unwrap_or_default())
-        })
+    fn bound(path: &Path) -> Result<Listener, Refusal> {
+        Listener::bind(&Endpoint::Unix(path.to_owned()))
     }
 
     #[test]
@@ -212,12 +209,14 @@ mod tests {
         assert!(!path.exists(), "the socket is removed at the end");
         let datagrams = std::os::unix::net::UnixDatagram::bind(&path).unwrap();
         let inode = path.symlink_metadata().unwrap().ino();
-        assert!(bound(&path).unwrap_err().contains("in use"), "a datagram socket is in use");
+        let refusal = bound(&path).unwrap_err();
+        assert!(format!("{refusal:#}").contains("in use"), "a datagram socket is in use");
         assert_eq!(path.symlink_metadata().unwrap().ino(), inode, "and is still there");
         drop(datagrams);
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        assert!(bound(&link).unwrap_err().contains("not a socket"), "links are not followed");
+        let refusal = bound(&link).unwrap_err();
+        assert!(format!("{refusal:#}").contains("not a socket"), "links are not followed");
     }
 
     #[test]

@@ -3,12 +3,13 @@
 use drivelab_core::numbers::float;
 use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
 use drivelab_core::units::Span;
+use drivelab_core::{Invalid, invalid};
 use serde_json::Value;
 
 use super::{CPU, Comma, Command, Metric, Source, WALL};
 
 /// Reads the output (second) of a tool (first) into phases, or states the error in it.
-pub type AsTool<'a> = dyn Fn(&str, &str) -> Result<Vec<Phase>, String> + 'a;
+pub type AsTool<'a> = dyn Fn(&str, &str) -> Result<Vec<Phase>, Invalid> + 'a;
 
 /// The times and the output of a command that succeeded.
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +31,11 @@ impl Command {
     ///
     /// # Errors
     /// A number is missing in the output.
-    pub fn phases(&self, printed: Printed<'_>, as_tool: &AsTool<'_>) -> Result<Vec<Phase>, String> {
+    pub fn phases(
+        &self,
+        printed: Printed<'_>,
+        as_tool: &AsTool<'_>,
+    ) -> Result<Vec<Phase>, Invalid> {
         let mut figures = Vec::with_capacity(self.metrics.len() + 2);
         for metric in &self.metrics {
             figures.push(metric.figure(printed)?);
@@ -64,13 +69,13 @@ impl Command {
 }
 
 impl Metric {
-    fn figure(&self, printed: Printed<'_>) -> Result<Figure, String> {
+    fn figure(&self, printed: Printed<'_>) -> Result<Figure, Invalid> {
         let number = self.value(printed)?;
         let figure = Figure::new(self.name.clone(), number, self.better);
         Ok(Figure { unit: self.unit.clone(), ..figure })
     }
 
-    fn value(&self, printed: Printed<'_>) -> Result<f64, String> {
+    fn value(&self, printed: Printed<'_>) -> Result<f64, Invalid> {
         let name = &self.name;
         match &self.source {
             Source::Regex(regex) => {
@@ -88,7 +93,7 @@ impl Metric {
                 let is_cut = (found.end() == group.end() && begins_with_part(behind))
                     || (found.start() == group.start() && ends_with_part(before));
                 if is_cut {
-                    return Err(format!(
+                    return Err(invalid!(
                         "metric `{name}`: `{regex}` takes `{}` from the middle of a number with a \
                          comma; let its group include commas, as in `([0-9.,]+)`",
                         group.as_str()
@@ -110,14 +115,14 @@ impl Metric {
                 match (found.as_f64(), found.as_str()) {
                     (Some(value), _) => Ok(value),
                     (None, Some(text)) => self.number(text),
-                    (None, None) => Err(format!("metric `{name}`: `{found}` is not a number")),
+                    (None, None) => Err(invalid!("metric `{name}`: `{found}` is not a number")),
                 }
             }
         }
     }
 
     /// A finite number, whose commas have the meaning that the study states.
-    fn number(&self, text: &str) -> Result<f64, String> {
+    fn number(&self, text: &str) -> Result<f64, Invalid> {
         let (name, text) = (&self.name, text.trim());
         let plain = match (self.comma, grouping(text)) {
             (_, Grouping::None) => text.to_owned(),
@@ -126,7 +131,7 @@ impl Metric {
             | (None, Grouping::Sure) => text.replace(',', ""),
             (Some(Comma::Thousands), Grouping::Wrong) => String::new(),
             (None, Grouping::Single | Grouping::Wrong) => {
-                return Err(format!(
+                return Err(invalid!(
                     "metric `{name}`: the comma in `{text}` may be a decimal comma or separate \
                      thousands; add `comma = \"decimal\"` or `comma = \"thousands\"` to the \
                      metric, or have the command print a point"
@@ -134,7 +139,7 @@ impl Metric {
             }
         };
         let number: Option<f64> = plain.parse().ok().filter(|number: &f64| number.is_finite());
-        number.ok_or_else(|| format!("metric `{name}`: `{text}` is not a number"))
+        number.ok_or_else(|| invalid!("metric `{name}`: `{text}` is not a number"))
     }
 }
 
@@ -226,7 +231,7 @@ mod tests {
                 let figure = &phases[0].figures[0];
                 assert_eq!((figure.name.as_str(), figure.value.to_bits()), ("m", value.to_bits()));
             }
-            (Err(wrong), Err(part)) => assert!(wrong.contains(part), "{wrong}"),
+            (Err(wrong), Err(part)) => assert!(wrong.0.contains(part), "{wrong}"),
             (found, expected) => panic!("{found:?} instead of {expected:?}"),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use drivelab_core::Refusal;
+use drivelab_core::{Invalid, Refusal, invalid};
 
 use super::context::{Context, Quoting};
 
@@ -12,7 +12,7 @@ const NAMES: [&str; 4] = ["target", "dir", "arm", "seed"];
 const OWN: &str = "command";
 
 /// Finds the placeholder that a word is; `None` for a word of the shell.
-type Known<'a> = dyn Fn(&str) -> Result<Option<&'static str>, String> + 'a;
+type Known<'a> = dyn Fn(&str) -> Result<Option<&'static str>, Invalid> + 'a;
 
 /// A command with placeholders.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,14 +59,14 @@ pub struct Filling<'a> {
 impl Template {
     /// Reads a command: `{word}` is a placeholder, `{{word}}` is `{word}`, other braces are the
     /// shell's.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
         if text.trim().is_empty() {
             return Err("the command is empty".into());
         }
         let template = Self::read(text, &|name| placeholder(name).map(Some))?;
         for part in &template.parts {
             if let Part::Placeholder(OWN, context @ (Context::Comment | Context::Never(_))) = part {
-                return Err(format!(
+                return Err(invalid!(
                     "`{{{OWN}}}` is {}, where no command can be: give it a line of its own",
                     context.description()
                 ));
@@ -76,7 +76,7 @@ impl Template {
     }
 
     /// Reads a command whose placeholders are those that `known` finds.
-    fn read(text: &str, known: &Known<'_>) -> Result<Self, String> {
+    fn read(text: &str, known: &Known<'_>) -> Result<Self, Invalid> {
         let (mut parts, mut plain, mut rest) = (Vec::new(), String::new(), text);
         let mut quoting = Quoting::new();
         while let Some(at) = rest.find('{') {
@@ -193,8 +193,7 @@ impl Template {
 pub fn substitute(command: &str, values: &[(&'static str, &str)]) -> Result<String, Refusal> {
     let template = Template::read(command, &|name| {
         Ok(values.iter().map(|(known, _)| *known).find(|known| *known == name))
-    });
-    let template = template.map_err(Refusal::request)?;
+    })?;
     template.write(&|name, context| {
         let found = values.iter().find(|(known, _)| *known == name);
         value(name, context, found.expect("it is one of them").1)
@@ -227,10 +226,10 @@ fn word(text: &str) -> Option<(&str, &str)> {
     (is_word && name.starts_with(|c: char| c.is_ascii_alphabetic())).then_some((name, behind))
 }
 
-fn placeholder(name: &str) -> Result<&'static str, String> {
+fn placeholder(name: &str) -> Result<&'static str, Invalid> {
     let known = NAMES.iter().chain([&OWN]).find(|known| **known == name);
     known.copied().ok_or_else(|| {
-        format!(
+        invalid!(
             "`{{{name}}}` is not a placeholder; there are `{{{}}}`; for the text itself write \
              `{{{{{name}}}}}`",
             NAMES.join("}`, `{")
@@ -331,7 +330,7 @@ mod tests {
         let swallows = |text: &str| Template::parse(text).unwrap().swallows(&open);
         assert!(swallows("{command}; sync") && !swallows("sync; {command} "));
         let wrong = Template::parse("true # {command}").unwrap_err();
-        assert!(wrong.contains("`{command}` is in a comment"), "{wrong}");
+        assert!(wrong.0.contains("`{command}` is in a comment"), "{wrong}");
     }
 
     #[test]
@@ -348,8 +347,11 @@ mod tests {
     #[test]
     fn an_unknown_placeholder_is_refused() {
         let wrong = Template::parse("a {traget}").unwrap_err();
-        assert!(wrong.contains("`{traget}` is not a placeholder"), "{wrong}");
-        assert!(wrong.contains("`{target}`, `{dir}`") && wrong.contains("{{traget}}"), "{wrong}");
+        assert!(wrong.0.contains("`{traget}` is not a placeholder"), "{wrong}");
+        assert!(
+            wrong.0.contains("`{target}`, `{dir}`") && wrong.0.contains("{{traget}}"),
+            "{wrong}"
+        );
         Template::parse("  ").unwrap_err();
     }
 }

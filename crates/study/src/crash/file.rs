@@ -2,7 +2,7 @@
 
 use drivelab_core::config::{Choice, ConfigError, Section};
 use drivelab_core::crash::{FileSystem, FileSystemKind, Fsck};
-use drivelab_core::{Bytes, Span, choice_as_text};
+use drivelab_core::{Bytes, Invalid, Span, choice_as_text, invalid};
 
 /// The events of a workload at which it is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,17 +148,17 @@ fn file_system(section: Option<Section>) -> Result<FileSystem, ConfigError> {
     Ok(found)
 }
 
-fn count(text: &str, most: usize) -> Result<usize, String> {
+fn count(text: &str, most: usize) -> Result<usize, Invalid> {
     // TOML allows `_` between digits, Rust's parser does not.
     let count: Option<usize> = text.replace('_', "").parse().ok();
     let count = count.filter(|count| (1..=most).contains(count));
-    count.ok_or_else(|| format!("`{text}` is not a number from 1 to {most}"))
+    count.ok_or_else(|| invalid!("`{text}` is not a number from 1 to {most}"))
 }
 
-fn memory(text: &str) -> Result<Bytes, String> {
+fn memory(text: &str) -> Result<Bytes, Invalid> {
     let memory: Bytes = text.parse().map_err(|_| format!("`{text}` is not a size"))?;
     if memory < MEMORY_MIN {
-        return Err(format!("a guest needs {MEMORY_MIN} of memory at least"));
+        return Err(invalid!("a guest needs {MEMORY_MIN} of memory at least"));
     }
     Ok(memory)
 }

@@ -1,7 +1,7 @@
 //! `[[arm]]`: one configuration.
 
 use drivelab_core::config::{ConfigError, Section};
-use drivelab_core::{IoEngine, factor};
+use drivelab_core::{Invalid, IoEngine, factor, invalid};
 
 use super::vocabulary::{Setting, Settings, Vocabulary, settings};
 use crate::command::Template;
@@ -151,7 +151,7 @@ fn arm(
     })
 }
 
-fn own_command(text: &str) -> Result<Template, String> {
+fn own_command(text: &str) -> Result<Template, Invalid> {
     let command = Template::parse(text)?;
     if command.has_own() {
         return Err("the command of an arm has no place for `{command}`".into());
@@ -176,12 +176,12 @@ pub(super) fn targets(section: &mut Section) -> Result<Vec<String>, ConfigError>
     checked.collect::<Result<_, _>>().map_err(|wrong| section.error(format!("`targets`: {wrong}")))
 }
 
-fn target(text: &str) -> Result<String, String> {
+fn target(text: &str) -> Result<String, Invalid> {
     if text.is_empty() {
         return Err("the path is empty".into());
     }
     if text.starts_with("drive:") {
-        return Err(format!(
+        return Err(invalid!(
             "`{text}` is a modelled drive: write `drive = \"NAME\"`; a file of that name is \
              `./{text}`"
         ));
@@ -189,10 +189,10 @@ fn target(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-fn price(text: &str) -> Result<f64, String> {
+fn price(text: &str) -> Result<f64, Invalid> {
     let price: Option<f64> = text.parse().ok();
     let price = price.filter(|price| price.is_finite() && *price > 0.0);
-    price.ok_or_else(|| format!("`{text}` is not a price in US dollars, above 0"))
+    price.ok_or_else(|| invalid!("`{text}` is not a price in US dollars, above 0"))
 }
 
 pub(super) fn arm_named(section: &Section, arms: &[Arm], name: &str) -> Result<usize, ConfigError> {

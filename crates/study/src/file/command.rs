@@ -3,6 +3,7 @@
 use drivelab_core::config::{Choice as _, ConfigError, Section};
 use drivelab_core::record::{Better, Nature};
 use drivelab_core::units::Span;
+use drivelab_core::{Invalid, invalid};
 use regex_lite::Regex;
 
 use super::vocabulary::Vocabulary;
@@ -35,12 +36,12 @@ pub(super) fn read(
     Ok(Some(command))
 }
 
-fn format(name: &str, vocabulary: &dyn Vocabulary) -> Result<String, String> {
+fn format(name: &str, vocabulary: &dyn Vocabulary) -> Result<String, Invalid> {
     let known = vocabulary.formats();
     if known.contains(&name) {
         return Ok(name.to_owned());
     }
-    Err(format!("`{name}` is not a known format; there are `{}`", known.join("`, `")))
+    Err(invalid!("`{name}` is not a known format; there are `{}`", known.join("`, `")))
 }
 
 /// `[workload.metrics]`: each by its name.
@@ -75,11 +76,11 @@ fn metrics(section: &mut Section) -> Result<Vec<Metric>, ConfigError> {
     Ok(metrics)
 }
 
-fn regex(text: &str) -> Result<Regex, String> {
+fn regex(text: &str) -> Result<Regex, Invalid> {
     let regex = Regex::new(text).map_err(|error| format!("`{text}`: {error}"))?;
     // The whole match is group 0: the number needs another one.
     if regex.captures_len() < 2 {
-        return Err(format!(
+        return Err(invalid!(
             "`{text}` has no group for the number: put parentheses around it, as in `tps = \
              ([0-9.]+)`"
         ));
@@ -88,7 +89,7 @@ fn regex(text: &str) -> Result<Regex, String> {
 }
 
 /// A JSON Pointer as it is, `jobs[0].read.iops` as one.
-fn pointer(text: &str) -> Result<String, String> {
+fn pointer(text: &str) -> Result<String, Invalid> {
     if text.starts_with('/') {
         return Ok(text.to_owned());
     }
@@ -96,7 +97,7 @@ fn pointer(text: &str) -> Result<String, String> {
     let steps = path.trim_start_matches('.').split(['.', '[']);
     let steps: Vec<&str> = steps.map(|step| step.trim_end_matches(']')).collect();
     if steps.iter().any(|step| step.is_empty()) {
-        return Err(format!(
+        return Err(invalid!(
             "`{text}` is not a path: write `jobs[0].read.iops` or `/jobs/0/read/iops`"
         ));
     }
@@ -104,19 +105,19 @@ fn pointer(text: &str) -> Result<String, String> {
     Ok(format!("/{}", steps.join("/").replace('~', "~0")))
 }
 
-fn better(text: &str) -> Result<Better, String> {
+fn better(text: &str) -> Result<Better, Invalid> {
     match text {
         "more" => Ok(Better::More),
         "less" => Ok(Better::Less),
-        _ => Err(format!("`{text}` is neither `more` nor `less`")),
+        _ => Err(invalid!("`{text}` is neither `more` nor `less`")),
     }
 }
 
-fn comma(text: &str) -> Result<Comma, String> {
+fn comma(text: &str) -> Result<Comma, Invalid> {
     match text {
         "decimal" => Ok(Comma::Decimal),
         "thousands" => Ok(Comma::Thousands),
-        _ => Err(format!("`{text}` is neither `decimal` nor `thousands`")),
+        _ => Err(invalid!("`{text}` is neither `decimal` nor `thousands`")),
     }
 }
 

@@ -18,12 +18,11 @@ pub use suite::{Needs, Suite};
 pub use vocabulary::{Setting, Settings, Vocabulary};
 pub use workload::{Curve, NamedWorkload, Work};
 
-use drivelab_core::Refusal;
 use drivelab_core::config::{ConfigError, Section, nearest};
 use drivelab_core::matrix::{Cell, Matrix, Named};
 use drivelab_core::question::{ContrastInfo, Finding, Interaction};
 use drivelab_core::units::Ratio;
-use drivelab_core::workload::WorkloadError;
+use drivelab_core::{Invalid, Refusal};
 
 use crate::command::{Command, Filling, Template};
 use crate::metric;
@@ -544,7 +543,7 @@ impl StudyFile {
     }
 
     /// Applies the overrides of a stage.
-    fn apply(&mut self, own: &Override) -> Result<(), String> {
+    fn apply(&mut self, own: &Override) -> Result<(), Invalid> {
         if let Some(primary) = &own.primary {
             self.primary.clone_from(primary);
         }
@@ -561,13 +560,13 @@ impl StudyFile {
             matrix.runtime = own.times.runtime.unwrap_or(matrix.runtime);
             matrix.ramp_time = own.times.ramp_time.unwrap_or(matrix.ramp_time);
         }
-        let retimed: Result<(), WorkloadError> = (|| {
-            for workload in &mut self.workloads {
-                workload.retime(own.times)?;
-            }
-            self.curve.as_mut().map_or(Ok(()), |curve| curve.retime(own.times))
-        })();
-        retimed.map_err(|wrong| wrong.to_string())
+        for workload in &mut self.workloads {
+            workload.retime(own.times)?;
+        }
+        if let Some(curve) = &mut self.curve {
+            curve.retime(own.times)?;
+        }
+        Ok(())
     }
 }
 

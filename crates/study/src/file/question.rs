@@ -9,6 +9,7 @@ use drivelab_core::question::{ContrastInfo, Finding, Interaction};
 use super::arm::{Arm, arm_named};
 use crate::metric;
 use crate::stage::StageName;
+use drivelab_core::{Invalid, invalid};
 
 /// `factor = "scheduler"`, or several: `factor = "scheduler, nr-requests"`.
 pub(super) fn factors(top: &mut Section) -> Result<Vec<String>, ConfigError> {
@@ -26,7 +27,7 @@ pub(super) fn factors(top: &mut Section) -> Result<Vec<String>, ConfigError> {
 pub(super) fn asks_gain(top: &mut Section) -> Result<bool, ConfigError> {
     let asks = top.take_with("asks", |text| match text {
         "gain" => Ok(true),
-        _ => Err(format!("`{text}` is unknown here: write `asks = \"gain\"` or omit it")),
+        _ => Err(invalid!("`{text}` is unknown here: write `asks = \"gain\"` or omit it")),
     })?;
     Ok(asks.unwrap_or(false))
 }
@@ -59,7 +60,7 @@ pub(super) fn interactions(
     Ok(interactions)
 }
 
-fn check_interaction(factors: &[String], arms: &[Arm]) -> Result<(), String> {
+fn check_interaction(factors: &[String], arms: &[Arm]) -> Result<(), Invalid> {
     let different: BTreeSet<&String> = factors.iter().collect();
     if different.len() < 2 || different.len() != factors.len() {
         return Err(
@@ -72,13 +73,13 @@ fn check_interaction(factors: &[String], arms: &[Arm]) -> Result<(), String> {
         let missing = arms.iter().find(|arm| arm.level(factor).is_none());
         if let Some(arm) = missing {
             let name = &arm.name;
-            return Err(format!(
+            return Err(invalid!(
                 "arm `{name}` has no level of `{factor}`: add `levels = {{ {factor} = \"...\" }}`"
             ));
         }
         let levels: BTreeSet<_> = arms.iter().map(|arm| arm.level(factor)).collect();
         if levels.len() < 2 {
-            return Err(format!("every arm has the same level of `{factor}`"));
+            return Err(invalid!("every arm has the same level of `{factor}`"));
         }
         combinations = combinations.saturating_mul(levels.len());
     }
@@ -88,7 +89,7 @@ fn check_interaction(factors: &[String], arms: &[Arm]) -> Result<(), String> {
     }
     debug_assert!(present.len() <= combinations, "every arm has one of the combinations");
     if present.len() < combinations {
-        return Err(format!(
+        return Err(invalid!(
             "the levels of `{}` have {combinations} combinations, but the arms cover {}: add the \
              missing arms",
             factors.join("`, `"),
@@ -154,7 +155,7 @@ fn answered(section: &mut Section, claim: &Finding) -> Result<Finding, ConfigErr
     })
 }
 
-fn check_bounds(finding: &Finding) -> Result<(), String> {
+fn check_bounds(finding: &Finding) -> Result<(), Invalid> {
     match (finding.at_least, finding.at_most) {
         (None, None) if finding.cannot_tell.is_some() => Ok(()),
         (None, None) => Err("a finding needs a bound: `at_least`, `at_most` or both".into()),
@@ -165,7 +166,7 @@ fn check_bounds(finding: &Finding) -> Result<(), String> {
 
 impl Names<'_> {
     /// Checks the figure and the bounds; a finding that cannot be answered needs neither.
-    fn check_finding(&self, finding: &Finding) -> Result<(), String> {
+    fn check_finding(&self, finding: &Finding) -> Result<(), Invalid> {
         if !finding.figure.is_empty() {
             self.check_figure(&finding.figure)?;
         } else if finding.cannot_tell.is_none() {
@@ -181,7 +182,7 @@ impl Names<'_> {
         self.arms.iter().any(|arm| arm.name == name)
     }
 
-    fn check_figure(&self, figure: &str) -> Result<(), String> {
+    fn check_figure(&self, figure: &str) -> Result<(), Invalid> {
         let (of, arms) = figure.split_once(" of ").ok_or_else(|| not_a_figure(figure))?;
         // Prices are compared with rates only.
         let rate = of.strip_suffix("_per_usd").and_then(|of| of.rsplit_once('.'));
@@ -199,16 +200,16 @@ impl Names<'_> {
             Some(name) => {
                 let known: Vec<&str> = self.arms.iter().map(|arm| arm.name.as_str()).collect();
                 let known = known.join("`, `");
-                Err(format!("`figure` names the arm `{name}`; there are `{known}`"))
+                Err(invalid!("`figure` names the arm `{name}`; there are `{known}`"))
             }
         }
     }
 
     /// Checks `WORKLOAD.METRIC`, the value of `key`.
-    pub(super) fn check_metric(&self, key: &str, text: &str) -> Result<(), String> {
+    pub(super) fn check_metric(&self, key: &str, text: &str) -> Result<(), Invalid> {
         let Some((workload, metric)) = metric::split(text, self.workloads) else {
             let (workload, _) = text.rsplit_once('.').unwrap_or((text, ""));
-            return Err(format!(
+            return Err(invalid!(
                 "`{key}` names the workload `{workload}`; there are `{}`",
                 self.workloads.join("`, `")
             ));
@@ -216,7 +217,7 @@ impl Names<'_> {
         let index = self.workloads.iter().position(|known| known == workload);
         let known = index.and_then(|index| self.metrics[index].as_ref());
         match known {
-            Some(known) if !known.iter().any(|name| name == metric) => Err(format!(
+            Some(known) if !known.iter().any(|name| name == metric) => Err(invalid!(
                 "`{key}` names the metric `{metric}`; there are `{}`",
                 known.join("`, `")
             )),

@@ -1,6 +1,7 @@
 //! Study files that are read, and files that are refused.
 
 use super::*;
+use drivelab_core::{Invalid, invalid};
 
 /// Two keys, one of which is a switch.
 #[derive(Debug)]
@@ -11,12 +12,12 @@ impl Vocabulary for TwoKeys {
         vec!["controller", "write-cache"]
     }
 
-    fn read(&self, key: &'static str, value: &str) -> Result<Setting, String> {
+    fn read(&self, key: &'static str, value: &str) -> Result<Setting, Invalid> {
         match (key, value) {
             ("write-cache", "on" | "off") | ("controller", _) => {
                 Ok(Setting::new(key, value.to_owned(), value.len()))
             }
-            _ => Err(format!("`{value}` is neither `on` nor `off`")),
+            _ => Err(invalid!("`{value}` is neither `on` nor `off`")),
         }
     }
 

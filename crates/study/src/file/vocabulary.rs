@@ -5,6 +5,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use drivelab_core::Invalid;
 use drivelab_core::config::{ConfigError, Section};
 
 use super::suite::Suite;
@@ -19,7 +20,7 @@ pub trait Vocabulary {
     ///
     /// # Errors
     /// The key cannot have that value; the message says what it can have.
-    fn read(&self, key: &'static str, value: &str) -> Result<Setting, String>;
+    fn read(&self, key: &'static str, value: &str) -> Result<Setting, Invalid>;
 
     /// The suite called `name`; takes its options out of `section`.
     ///

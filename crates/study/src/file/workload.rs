@@ -221,7 +221,7 @@ fn work(
         (None, None) => {
             let options = WorkloadOptions::read(section)?;
             let load = options.clone().check();
-            let load = load.map_err(|wrong| section.error(wrong.to_string()))?;
+            let load = load.map_err(|wrong| section.error(wrong))?;
             Ok((Work::Load(Box::new(load)), Some(options)))
         }
     }
@@ -236,6 +236,6 @@ pub(super) fn curve(top: &mut Section) -> Result<Option<Curve>, ConfigError> {
     }
     let options = WorkloadOptions::read(&mut section)?;
     section.finish()?;
-    let curve = Curve::new(options, &depths).map_err(|wrong| top.error(wrong.to_string()))?;
+    let curve = Curve::new(options, &depths).map_err(|wrong| top.error(wrong))?;
     Ok(Some(curve))
 }

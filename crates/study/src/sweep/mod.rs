@@ -21,6 +21,7 @@ use drivelab_core::workload::WorkloadOptions;
 
 use crate::file::Vocabulary;
 use crate::stage::StageName;
+use drivelab_core::{Invalid, invalid};
 use sobol::COLUMNS_MAX;
 
 /// Most points of a sweep.
@@ -73,10 +74,10 @@ impl Design {
         Self::ALL.iter().find(|(_, design)| *design == self).expect("all have names").0
     }
 
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Invalid> {
         let found = Self::ALL.iter().find(|(name, _)| *name == text);
         found.map(|(_, design)| *design).ok_or_else(|| {
-            format!("unknown design `{text}`: use `sobol`, `latin-hypercube` or `grid`")
+            invalid!("unknown design `{text}`: use `sobol`, `latin-hypercube` or `grid`")
         })
     }
 }
@@ -158,12 +159,12 @@ impl Sweep {
 }
 
 /// A stage whose runs take no time but the processor's.
-fn stage(text: &str) -> Result<StageName, String> {
+fn stage(text: &str) -> Result<StageName, Invalid> {
     let stage = StageName::from_name(text)?;
     if stage.is_virtual() {
         return Ok(stage);
     }
-    Err(format!("a sweep is made at stage simulate or kernel, not at {stage}"))
+    Err(invalid!("a sweep is made at stage simulate or kernel, not at {stage}"))
 }
 
 /// The number of points.

@@ -1,5 +1,6 @@
 //! `[parameter.NAME]`: an option of the drive or of the load, and the values that it takes.
 
+use drivelab_core::Invalid;
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_core::workload::{OPTIONS, WorkloadOptions};
 
@@ -57,7 +58,7 @@ impl Parameter {
         Ok(parameter)
     }
 
-    fn check(&self, value: &str, vocabulary: &dyn Vocabulary) -> Result<(), String> {
+    fn check(&self, value: &str, vocabulary: &dyn Vocabulary) -> Result<(), Invalid> {
         match self.of {
             Of::Drive(key) => vocabulary.read(key, value).map(|_| ()),
             Of::Load => WorkloadOptions::default().set(&self.name, value).map(|_| ()),

@@ -11,8 +11,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use drivelab_core::Refusal;
 use drivelab_core::record::{Flaw, JobRecord};
+use drivelab_core::{Invalid, Refusal, invalid};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -69,9 +69,9 @@ impl Figures {
         }
     }
 
-    pub(super) fn name(text: &str) -> Result<&'static str, String> {
+    pub(super) fn name(text: &str) -> Result<&'static str, Invalid> {
         let found = Self::NAMES.into_iter().find(|name| *name == text);
-        found.ok_or_else(|| format!("unknown figure `{text}`: use {}", Self::NAMES.join(", ")))
+        found.ok_or_else(|| invalid!("unknown figure `{text}`: use {}", Self::NAMES.join(", ")))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use drivelab_core::Refusal;
+use drivelab_core::{Invalid, Refusal, invalid};
 
 use super::rows::{Kept, Row, Rows};
 use super::{Point, Points};
@@ -44,15 +44,15 @@ impl fmt::Display for Shard {
 }
 
 impl FromStr for Shard {
-    type Err = String;
+    type Err = Invalid;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Invalid> {
         let (number, of) = text.split_once('/').unwrap_or_default();
         let [number, of] = [number, of]
             .map(|count| count.parse().ok().filter(|count: &u32| (1..=SHARDS_MAX).contains(count)));
         match (number, of) {
             (Some(number), Some(of)) if number <= of => Ok(Self { number, of }),
-            _ => Err(format!("`{text}` is not a shard: write I/N, e.g. `2/7`")),
+            _ => Err(invalid!("`{text}` is not a shard: write I/N, e.g. `2/7`")),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 
+use drivelab_core::Invalid;
 use drivelab_core::config::{Choice, Value};
 use drivelab_core::record::{Mark, MarkId};
 use drivelab_files::Folder;
@@ -26,7 +27,7 @@ impl Choice for CacheDrop {
 }
 
 impl Value for CacheDrop {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Invalid> {
         Self::from_name(text)
     }
 }

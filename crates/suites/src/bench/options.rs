@@ -1,5 +1,6 @@
 //! Options of suites: declared once, with key, default and help.
 
+use drivelab_core::Invalid;
 use drivelab_core::config::Value;
 
 /// An option of a suite: its key, help and default.
@@ -18,7 +19,7 @@ pub struct SuiteOption {
 pub(crate) struct Auto<T>(pub(crate) Option<T>);
 
 impl<T: Value> Value for Auto<T> {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Invalid> {
         // Resolved when the machine is known.
         if text == "auto" { Ok(Self(None)) } else { T::read(text).map(|value| Self(Some(value))) }
     }
@@ -48,7 +49,7 @@ macro_rules! suite_options {
                 }),+];
 
             /// Sets the option called `key`; whether there is one.
-            pub(crate) fn set_option(&mut self, key: &str, text: &str) -> Result<bool, String> {
+            pub(crate) fn set_option(&mut self, key: &str, text: &str) -> Result<bool, Invalid> {
                 match key {
                     $(stringify!($key) => {
                         self.$key = drivelab_core::config::Value::read(text)?;

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use drivelab_core::config::Value;
 use drivelab_core::numbers::float;
 use drivelab_core::record::{Better, Figure, Nature};
-use drivelab_core::{Bytes, Histogram};
+use drivelab_core::{Bytes, Histogram, Invalid, invalid};
 
 use crate::bench::{Auto, Bench, CacheDrop, Done, Measured, Took, rate, suite_options};
 use crate::plan::{Plan, named_alike, within};
@@ -79,10 +79,10 @@ const UNIT: u32 = 1024;
 const FOLDERS_MAX: u32 = 99_999;
 
 impl Value for Files {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Invalid> {
         let parts: Vec<&str> = text.split(':').collect();
         if parts.len() > 5 {
-            return Err(format!("`{text}` has more than `N:max:min:folders:chunk`"));
+            return Err(invalid!("`{text}` has more than `N:max:min:folders:chunk`"));
         }
         let units = u32::read(parts[0])?;
         let count = units.checked_mul(UNIT).filter(|count| *count <= 1 << 30);
@@ -93,7 +93,7 @@ impl Value for Files {
                 let max = bytes(part(&parts, 1), Bytes::ZERO)?.get();
                 let min = bytes(part(&parts, 2), Bytes::ZERO)?.get();
                 if min > max {
-                    return Err(format!("`{text}`: the least size is above the greatest"));
+                    return Err(invalid!("`{text}`: the least size is above the greatest"));
                 }
                 Filling::Bytes { min, max }
             }
@@ -113,29 +113,32 @@ fn part<'a>(parts: &[&'a str], index: usize) -> Option<&'a str> {
     parts.get(index).copied().filter(|part| !part.is_empty())
 }
 
-fn bytes(part: Option<&str>, default: Bytes) -> Result<Bytes, String> {
+fn bytes(part: Option<&str>, default: Bytes) -> Result<Bytes, Invalid> {
     part.map_or(Ok(default), Bytes::read)
 }
 
 impl Plan for Bonnie {
-    fn set(&mut self, key: &str, text: &str) -> Result<bool, String> {
+    fn set(&mut self, key: &str, text: &str) -> Result<bool, Invalid> {
         self.set_option(key, text)
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Invalid> {
         within("chunk", self.chunk, [Bytes::new(256), Bytes::mib(1)])?;
         if !self.chunk.get().is_power_of_two() {
-            return Err(format!("`chunk` is {}, not a power of two", self.chunk));
+            return Err(invalid!("`chunk` is {}, not a power of two", self.chunk));
         }
         within("seeks", self.seeks, [0, 1_000_000_000])?;
         within("seekers", self.seekers, [1, 1000])?;
         if self.putc != Bytes::ZERO && self.putc.get() < RUN_BYTES {
             let least = Bytes::new(RUN_BYTES);
-            return Err(format!("`putc` is {}: at least {least}, or 0 to leave it out", self.putc));
+            return Err(invalid!(
+                "`putc` is {}: at least {least}, or 0 to leave it out",
+                self.putc
+            ));
         }
         let size = self.size.0.unwrap_or(Bytes::gib(1));
         if size != Bytes::ZERO && (size < self.chunk || size < self.putc) {
-            return Err(format!("`size` is {size}, less than `chunk` or `putc`"));
+            return Err(invalid!("`size` is {size}, less than `chunk` or `putc`"));
         }
         if size == Bytes::ZERO && self.n.count == 0 {
             return Err("with neither a large file nor small ones nothing is measured".into());
@@ -244,7 +247,7 @@ mod tests {
                     let chunk = Bytes::new(chunk);
                     assert_eq!(found, Ok(Files { count, filling, folders, chunk }), "{text}");
                 }
-                Err(words) => assert!(found.as_ref().unwrap_err().contains(words), "{found:?}"),
+                Err(words) => assert!(found.as_ref().unwrap_err().0.contains(words), "{found:?}"),
             }
         };
         let bytes = |min, max| Filling::Bytes { min, max };

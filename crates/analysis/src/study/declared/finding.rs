@@ -2,6 +2,7 @@
 
 use drivelab_core::counted;
 use drivelab_core::plan::BLOCKS_MIN;
+use drivelab_core::{Invalid, invalid};
 use drivelab_stats::{ALPHA_DEFAULT, effects};
 use serde::Serialize;
 
@@ -75,7 +76,7 @@ struct FigureRef<'a> {
 
 impl<'a> FigureRef<'a> {
     /// Reads `WORKLOAD.METRIC of ARM` or `WORKLOAD.METRIC of ARM over ARM`.
-    fn parse(text: &'a str, arms: &[&str]) -> Result<Self, String> {
+    fn parse(text: &'a str, arms: &[&str]) -> Result<Self, Invalid> {
         let form = "a figure is `WORKLOAD.METRIC of ARM` or `WORKLOAD.METRIC of ARM over ARM`";
         let (metric, rest) = text.split_once(" of ").ok_or(form)?;
         if let Some(arm) = arm_named(arms, rest) {
@@ -90,7 +91,7 @@ impl<'a> FigureRef<'a> {
         }
         let named =
             rest.split(" over ").find(|name| arm_named(arms, name).is_none()).unwrap_or(rest);
-        Err(format!("there is no arm `{named}`; {}", suggest::among(named, arms)))
+        Err(invalid!("there is no arm `{named}`; {}", suggest::among(named, arms)))
     }
 }
 
@@ -112,7 +113,7 @@ pub(crate) fn answers(
     sampled: &Sampled<'_>,
     flawed: &dyn Fn(usize, &[usize]) -> Option<String>,
 ) -> Vec<FindingResult> {
-    let measured: Vec<Result<Measured, String>> = experiment
+    let measured: Vec<Result<Measured, Invalid>> = experiment
         .findings
         .iter()
         .map(|finding| measured(finding, &experiment.arms, series))
@@ -123,7 +124,7 @@ pub(crate) fn answers(
         let finding = finding.clone();
         let figure = match measured {
             Ok(figure) => figure,
-            Err(why) => {
+            Err(Invalid(why)) => {
                 let why = finding.cannot_tell.clone().unwrap_or(why);
                 return FindingResult::open(finding, why);
             }
@@ -167,9 +168,9 @@ impl Measured {
     }
 }
 
-fn measured(finding: &Finding, arms: &[ArmInfo], series: &[Series]) -> Result<Measured, String> {
+fn measured(finding: &Finding, arms: &[ArmInfo], series: &[Series]) -> Result<Measured, Invalid> {
     if finding.figure.is_empty() {
-        return Err("no workload of the study measures it".to_owned());
+        return Err("no workload of the study measures it".into());
     }
     let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
     let FigureRef { metric, arm, over } = FigureRef::parse(&finding.figure, &names)?;
@@ -304,11 +305,11 @@ fn arm_named(arms: &[&str], name: &str) -> Option<usize> {
 }
 
 /// The values of an arm, divided by its price if they are per dollar.
-fn values_of(arm: &ArmInfo, values: &[f64], per_dollar: bool) -> Result<Vec<f64>, String> {
+fn values_of(arm: &ArmInfo, values: &[f64], per_dollar: bool) -> Result<Vec<f64>, Invalid> {
     let dollars = match (per_dollar, arm.price_usd) {
         (false, _) => 1.0,
         (true, Some(price)) => price,
-        (true, None) => return Err(format!("`{}` has no `price_usd`", arm.name)),
+        (true, None) => return Err(invalid!("`{}` has no `price_usd`", arm.name)),
     };
     Ok(values.iter().map(|value| value / dollars).collect())
 }
@@ -325,7 +326,7 @@ mod tests {
             expected,
         ) {
             (Ok(it), Ok(expected)) => assert_eq!((it.metric, it.arm, it.over), expected),
-            (Err(error), Err(expected)) => assert!(error.contains(expected), "{error}"),
+            (Err(error), Err(expected)) => assert!(error.0.contains(expected), "{error}"),
             (found, _) => panic!("{text}: {found:?}"),
         };
         check("w.iops of ide", Ok(("w.iops", 0, None)));

@@ -1,5 +1,6 @@
 //! Two factors at once: what each does alone, and whether it depends on the other.
 
+use drivelab_core::Invalid;
 use drivelab_core::plan::BLOCKS_MIN;
 use drivelab_stats::{
     ALPHA_DEFAULT, Contrast, Effect, Factorial, FactorialError, Interacts, effects, interacts,
@@ -90,7 +91,7 @@ pub(crate) fn interactions(
     (results, notes)
 }
 
-fn layout(arms: &[ArmInfo], factors: [&String; 2]) -> Result<Layout, String> {
+fn layout(arms: &[ArmInfo], factors: [&String; 2]) -> Result<Layout, Invalid> {
     let mut levels: [Vec<String>; 2] = [Vec::new(), Vec::new()];
     let mut cells = Vec::new();
     for arm in arms {

@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use drivelab_core::Refusal;
 use drivelab_core::record::Skew;
+use drivelab_core::{Invalid, Refusal, invalid};
 use drivelab_stats::{Role, Verdict, Warning, WarningId};
 
 use super::{Experiment, HostSample, RunSample};
@@ -85,7 +85,7 @@ pub(super) fn analyse(
     let (mut own, mut missing) = (vec![Vec::new(); first.hosts.len()], Vec::new());
     for one in series {
         let of_hosts = first.hosts.iter().map(|host| samples.series(one, host.rank, used));
-        match of_hosts.collect::<Result<Vec<Series>, String>>() {
+        match of_hosts.collect::<Result<Vec<Series>, Invalid>>() {
             Ok(all) => own.iter_mut().zip(all).for_each(|(own, one)| own.push(one)),
             Err(why) => {
                 missing.push(format!("`{}` is not compared host by host: {why}.", one.name));
@@ -123,15 +123,15 @@ impl<'a> Samples<'a> {
     }
 
     /// The same metric of one host alone.
-    fn series(&self, of: &Series, rank: u32, used: &[u32]) -> Result<Series, String> {
+    fn series(&self, of: &Series, rank: u32, used: &[u32]) -> Result<Series, Invalid> {
         let mut values = Vec::with_capacity(of.values.len());
         for arm in 0..of.values.len() {
             let blocks = used.iter().map(|block| {
                 self.value(of, (arm, *block, rank)).ok_or_else(|| {
-                    format!("rank {rank} has no figure of it in block {}", block + 1)
+                    invalid!("rank {rank} has no figure of it in block {}", block + 1)
                 })
             });
-            values.push(blocks.collect::<Result<Vec<f64>, String>>()?);
+            values.push(blocks.collect::<Result<Vec<f64>, Invalid>>()?);
         }
         Ok(Series { values, ..of.clone() })
     }

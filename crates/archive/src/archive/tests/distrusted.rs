@@ -1,10 +1,11 @@
 //! An archive may be damaged, half written, or made by someone to mislead.
 
 use super::*;
+use drivelab_core::Invalid;
 
 /// The columns of a record, with one figure.
-fn columns_of(document: &str, _: bool) -> Result<Option<Columns>, String> {
-    let record: RunRecord = serde_json::from_str(document).map_err(|it| it.to_string())?;
+fn columns_of(document: &str, _: bool) -> Result<Option<Columns>, Invalid> {
+    let record: RunRecord = serde_json::from_str(document).map_err(Invalid::new)?;
     let columns = Columns::of_run(&record, vec![Figure::new("iops", 70.0, Better::More)]);
     Ok(Some(Columns { digest: Some(digest(7)), ..columns }))
 }
@@ -182,7 +183,7 @@ fn a_check_reads_studies_with_their_parts() {
     let study = |number| Entry { origin: Origin::Study, digest: None, ..entry(number) };
     archive.keep(&[study(1), part(2, 1), study(3)]).unwrap();
     let has_parts = |whole: &Whole| match whole.parts.len() {
-        0 => Err("it has no runs".to_owned()),
+        0 => Err("it has no runs".into()),
         _ => Ok(()),
     };
     let none = |_: &str, _| Ok(None);
@@ -248,7 +249,7 @@ fn a_whole_that_does_not_read_back_with_its_parts_is_not_merged_and_can_be_later
     sql(&damaged, &format!("DELETE FROM runs WHERE id = '{lost}'"));
     let whole = |whole: &Whole| match whole.parts.len() {
         2 => Ok(()),
-        parts => Err(format!("{parts} of 2 parts")),
+        parts => Err(format!("{parts} of 2 parts").into()),
     };
     let found = archive.merge(&path("damaged.db"), &read_back, &whole).unwrap();
     let id = entry(1).id;

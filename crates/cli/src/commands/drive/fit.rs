@@ -204,12 +204,11 @@ fn of_runs(arguments: &FitArgs) -> Result<Measurements, Refusal> {
             .hint("for a disk, add --rpm 7200 --capacity BYTES")
             .hint("for a solid-state drive, add --kind ssd --link 6 --capacity BYTES"));
     };
-    let mut measurements =
-        Measurements::of_drive(capacity.get(), arguments.rpm).map_err(Refusal::request)?;
+    let mut measurements = Measurements::of_drive(capacity.get(), arguments.rpm)?;
     measurements.kind = arguments.kind;
     measurements.link = arguments.link.map(|link| link.to_string());
     for (path, run) in arguments.measurements.iter().zip(&runs) {
-        measurements.add_run(&name(path), run).map_err(Refusal::request)?;
+        measurements.add_run(&name(path), run)?;
     }
     Ok(measurements)
 }

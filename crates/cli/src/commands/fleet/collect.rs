@@ -15,7 +15,7 @@ use crate::commands::archive::keep::ArchiveArgs;
 use crate::commands::run::check_options;
 use crate::exit::{Exit, Outcome};
 use crate::ui::{Progress, Ui};
-use drivelab_core::Refusal;
+use drivelab_core::{Invalid, Refusal};
 use drivelab_lab::archive::entries;
 use drivelab_lab::fleet::{Collected, Reach, Request, Ssh, ask, each};
 use drivelab_lab::{input, interrupt};
@@ -85,8 +85,9 @@ pub(super) fn run(arguments: &CollectArgs, ui: Ui) -> Outcome {
     let progress = Progress::steps(hosts.len() as u64, "hosts");
     let mut results: Vec<Option<CollectedHost>> = hosts.iter().map(|_| None).collect();
     let (mut broken, mut done) = (None, 0);
-    let ask = |host: &Reach| {
-        if interrupt::requested() { Err("interrupted".to_owned()) } else { ask(host, &request) }
+    let ask = |host: &Reach| match interrupt::requested() {
+        true => Err(Refusal::interrupted("interrupted")),
+        false => ask(host, &request),
     };
     each(&hosts, arguments.at_once, ask, |index, answer| {
         done += 1;
@@ -128,7 +129,7 @@ impl CollectArgs {
         // Two loads at once on a host in both lists would disturb each other.
         let mut known = BTreeSet::new();
         let all = named.chain(listed.filter(|line| !line.is_empty()));
-        let hosts: Result<Vec<Reach>, String> =
+        let hosts: Result<Vec<Reach>, Invalid> =
             all.filter(|host| known.insert(host.to_owned())).map(Reach::there).collect();
         let hosts = hosts.map_err(|error| {
             Refusal::request(error).hint("name it as ssh does: HOST or USER@HOST, one a line")
@@ -174,13 +175,16 @@ impl CollectArgs {
     fn keep(
         &self,
         host: &str,
-        answer: Result<Collected, String>,
+        answer: Result<Collected, Refusal>,
         archive: &mut Option<Archive>,
     ) -> Result<CollectedHost, Refusal> {
         let host = host.to_owned();
         let collected = match answer {
             Ok(collected) => collected,
-            Err(why) => return Ok(CollectedHost { host, why: Some(why), ..Default::default() }),
+            Err(why) => {
+                let why = Some(why.to_string());
+                return Ok(CollectedHost { host, why, ..Default::default() });
+            }
         };
         let entries = entries::collection(&collected, self.label.as_ref());
         let _whole = interrupt::shield();

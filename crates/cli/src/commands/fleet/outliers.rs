@@ -9,7 +9,7 @@ use drivelab_archive::{AT_ONCE, Archive, Digested, Filter, RunId, since};
 use drivelab_core::config::Choice as _;
 use drivelab_core::record::Origin;
 use drivelab_core::units::Ratio;
-use drivelab_core::{AtPath as _, Refusal, shown};
+use drivelab_core::{AtPath as _, Invalid, Refusal, shown};
 use drivelab_report::fleet::{self, Links};
 use drivelab_report::publish::Format;
 use drivelab_report::text::{Look, for_terminal, json_text};
@@ -79,10 +79,10 @@ pub(super) struct OutliersArgs {
     archive: ArchiveArgs,
 }
 
-fn rate(text: &str) -> Result<Ratio, String> {
-    let rate: Ratio = text.parse().map_err(|error| format!("{error}"))?;
+fn rate(text: &str) -> Result<Ratio, Invalid> {
+    let rate: Ratio = text.parse()?;
     if rate == Ratio::ZERO || rate.to_f64() > FALSE_DISCOVERY_MAX {
-        return Err("a false discovery rate is above 0 and at most 20%".to_owned());
+        return Err("a false discovery rate is above 0 and at most 20%".into());
     }
     Ok(rate)
 }
@@ -131,7 +131,7 @@ impl Destination {
             (Some(format), _) => format,
             (None, None) => return Ok(Self::Folder(out.to_owned())),
             (None, Some(_)) if out.is_dir() => return Ok(Self::Folder(out.to_owned())),
-            (None, Some(ending)) => Format::from_name(ending).map_err(Refusal::request)?,
+            (None, Some(ending)) => Format::from_name(ending)?,
         };
         Ok(Self::File(out.to_owned(), format))
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, ArgGroup, Args, FromArgMatches as _};
 use drivelab_core::record::{RunRecord, Stamp};
-use drivelab_core::{IoEngine, JobSchedule, Polling, Refusal};
+use drivelab_core::{Invalid, IoEngine, JobSchedule, Polling, Refusal};
 use drivelab_lab::archive::{entries, now_ms};
 use drivelab_lab::request::jobs::{JobRequest, Source};
 use drivelab_lab::request::{Environment, Load, Permissions, Request, Work};
@@ -161,7 +161,7 @@ impl From<PollingArgs> for Polling {
     }
 }
 
-fn parse_switch(text: &str) -> Result<bool, String> {
+fn parse_switch(text: &str) -> Result<bool, Invalid> {
     drivelab_core::config::Value::read(text)
 }
 

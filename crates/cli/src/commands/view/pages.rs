@@ -9,7 +9,7 @@ use drivelab_analysis::history::Past;
 use drivelab_archive::{Archive, Detail, Digested, Filter, Listed, Query, RunId, since};
 use drivelab_core::record::{Kept, Origin};
 use drivelab_core::units::Ratio;
-use drivelab_core::{Bytes, Refusal, RefusalKind};
+use drivelab_core::{Bytes, Invalid, Refusal, RefusalKind, invalid};
 use drivelab_report::comparison;
 use drivelab_report::history::{self, Asked};
 use drivelab_report::publish::Format;
@@ -283,7 +283,7 @@ fn past(
     reader: &mut Digests,
     archive: &Archive,
     kept: &Digested,
-) -> Result<Result<Past, String>, Refusal> {
+) -> Result<Result<Past, Invalid>, Refusal> {
     if let Some(run) = reader.run(kept) {
         return Ok(Ok(Past::from(run)));
     }
@@ -299,7 +299,7 @@ fn past(
 }
 
 /// The same by the record.
-fn recorded(archive: &Archive, kept: &Digested) -> Result<Result<Past, String>, Refusal> {
+fn recorded(archive: &Archive, kept: &Digested) -> Result<Result<Past, Invalid>, Refusal> {
     // Anything else has no digest, and no work of its own.
     if !matches!(kept.origin, Origin::Run | Origin::Suite | Origin::Import) {
         return Ok(Ok(Past::default()));
@@ -315,7 +315,7 @@ fn recorded(archive: &Archive, kept: &Digested) -> Result<Result<Past, String>, 
         }
         Ok(_) => Ok(Ok(Past::default())),
         Err(refusal) if refusal.kind == RefusalKind::Interrupted => Err(refusal),
-        Err(refusal) => Ok(Err(format!("{refusal:#}"))),
+        Err(refusal) => Ok(Err(invalid!("{refusal:#}"))),
     }
 }
 

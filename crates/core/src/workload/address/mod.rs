@@ -19,6 +19,7 @@ use self::zones::Zoned;
 use crate::numbers::gcd;
 use crate::rng::Rng;
 use crate::units::{Lba, Sectors};
+use crate::{Invalid, invalid};
 
 /// The spread of random addresses over the region, as fio's `random_distribution`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,22 +50,22 @@ impl fmt::Display for Distribution {
 }
 
 impl FromStr for Distribution {
-    type Err = String;
+    type Err = Invalid;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Invalid> {
         let (name, value) = text.split_once(':').unwrap_or((text, ""));
         match name {
             "random" | "uniform" if value.is_empty() => Ok(Self::Uniform),
             "zipf" => match value.parse::<f64>() {
                 Ok(theta) if theta > 0.0 && theta <= 5.0 => Ok(Self::Zipf(theta)),
-                _ => Err(format!("`{text}` needs a theta above 0 and up to 5: `zipf:1.1`")),
+                _ => Err(invalid!("`{text}` needs a theta above 0 and up to 5: `zipf:1.1`")),
             },
             "pareto" => match value.parse::<f64>() {
                 Ok(share) if share > 0.0 && share < 1.0 => Ok(Self::Pareto(share)),
-                _ => Err(format!("`{text}` needs a share above 0 and below 1: `pareto:0.2`")),
+                _ => Err(invalid!("`{text}` needs a share above 0 and below 1: `pareto:0.2`")),
             },
             "zoned" | "zoned_abs" => text.parse().map(Self::Zoned),
-            _ => Err(format!(
+            _ => Err(invalid!(
                 "unknown distribution `{text}`: write `random`, `zipf:1.1`, `pareto:0.2` or \
                  `zoned:60/10:40/90`"
             )),
@@ -73,8 +74,8 @@ impl FromStr for Distribution {
 }
 
 impl TryFrom<String> for Distribution {
-    type Error = String;
-    fn try_from(text: String) -> Result<Self, String> {
+    type Error = Invalid;
+    fn try_from(text: String) -> Result<Self, Invalid> {
         text.parse()
     }
 }

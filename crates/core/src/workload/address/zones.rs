@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use crate::rng::Rng;
 use crate::units::Bytes;
+use crate::{Invalid, invalid};
 
 /// The length of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,25 +41,23 @@ pub struct Zones {
 
 impl Zones {
     /// Reads the text after the colon; lengths are in bytes if `absolute`, otherwise in percent.
-    pub(super) fn parse(text: &str, absolute: bool) -> Result<Self, String> {
+    pub(super) fn parse(text: &str, absolute: bool) -> Result<Self, Invalid> {
         if text.split(':').count() > ZONES_MAX {
-            return Err(format!("more than {ZONES_MAX} zones"));
+            return Err(invalid!("more than {ZONES_MAX} zones"));
         }
         let mut zones = Vec::new();
         for zone in text.split(':') {
             let (often, length) = zone.split_once('/').unwrap_or((zone, ""));
             let length = match length {
                 "" => Length::Rest,
-                bytes if absolute => {
-                    Length::Bytes(bytes.parse().map_err(|error| format!("{error}"))?)
-                }
+                bytes if absolute => Length::Bytes(bytes.parse()?),
                 share => Length::Share(percent(share)?),
             };
             zones.push((percent(often)?, length));
         }
         let sum = zones.iter().map(|(often, _)| often).sum::<u32>();
         if sum != 100 {
-            return Err(format!("the request shares of the zones add up to {sum} %, not 100 %"));
+            return Err(invalid!("the request shares of the zones add up to {sum} %, not 100 %"));
         }
         let shares = zones.iter().map(|(_, length)| match length {
             Length::Share(share) => *share,
@@ -66,7 +65,7 @@ impl Zones {
         });
         let sum = shares.sum::<u32>();
         if sum > 100 {
-            return Err(format!("the zones add up to {sum} % of the region"));
+            return Err(invalid!("the zones add up to {sum} % of the region"));
         }
         let full = sum == 100;
         // Such a zone would have to give requests to an address that it does not have.
@@ -76,7 +75,7 @@ impl Zones {
             Length::Rest => *often > 0 && full,
         });
         if let Some((often, _)) = empty {
-            return Err(format!("a zone of length 0 would get {often} % of the requests"));
+            return Err(invalid!("a zone of length 0 would get {often} % of the requests"));
         }
         Ok(Self { zones })
     }
@@ -103,12 +102,12 @@ impl Zones {
     }
 }
 
-fn percent(text: &str) -> Result<u32, String> {
+fn percent(text: &str) -> Result<u32, Invalid> {
     let number = text.strip_suffix('%').unwrap_or(text).parse::<u32>();
     number
         .ok()
         .filter(|number| *number <= 100)
-        .ok_or_else(|| format!("`{text}` is not a percentage: write `zoned:60/10:40/90`"))
+        .ok_or_else(|| invalid!("`{text}` is not a percentage: write `zoned:60/10:40/90`"))
 }
 
 impl fmt::Display for Zones {
@@ -124,14 +123,14 @@ impl fmt::Display for Zones {
 }
 
 impl FromStr for Zones {
-    type Err = String;
+    type Err = Invalid;
 
     /// Reads the output of [`Zones`].
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Invalid> {
         match text.split_once(':') {
             Some(("zoned", zones)) => Self::parse(zones, false),
             Some(("zoned_abs", zones)) => Self::parse(zones, true),
-            _ => Err(format!("`{text}` does not describe zones: write `zoned:60/10:40/90`")),
+            _ => Err(invalid!("`{text}` does not describe zones: write `zoned:60/10:40/90`")),
         }
     }
 }

@@ -6,6 +6,7 @@ mod table;
 pub use table::{OPTIONS, Spelling, WorkloadOption, WorkloadOptions};
 
 use super::{Batches, BlockSizes, Distribution, Pace, Rw, Steady, Workload};
+use crate::Invalid;
 use crate::units::{Bytes, Ratio, SECTOR_BYTES, Span};
 
 /// The reason why options are not a valid workload.
@@ -55,6 +56,12 @@ pub enum WorkloadError {
         /// Sequential streams; 1 for random I/O.
         streams: u32,
     },
+}
+
+impl From<WorkloadError> for Invalid {
+    fn from(error: WorkloadError) -> Self {
+        Self(error.to_string())
+    }
 }
 
 impl WorkloadError {
@@ -195,7 +202,7 @@ impl WorkloadOptions {
             (None, Some(split)) => Ok(split.clone()),
             (bs, None) => {
                 let size = bs.unwrap_or(Bytes::kib(4));
-                BlockSizes::one(size).map_err(|wrong| value("bs", wrong))
+                BlockSizes::one(size).map_err(|wrong| value("bs", wrong.0))
             }
         }
     }
@@ -220,7 +227,7 @@ impl WorkloadOptions {
         match (self.ss, window) {
             (Some(criterion), Some(window)) => {
                 let steady = Steady::new(criterion, window, after);
-                Ok(Some(steady.map_err(|wrong| value("ss_dur", wrong))?))
+                Ok(Some(steady.map_err(|wrong| value("ss_dur", wrong.0))?))
             }
             (Some(_), None) => {
                 Err(value("ss", "`ss` needs a window: add e.g. `ss_dur=10s`".into()))

@@ -4,6 +4,7 @@
 //! line with their help, and those keys of fio's job files that have the same meaning there.
 
 use super::super::{BlockSizes, Criterion, Distribution, Rw};
+use crate::Invalid;
 use crate::config::{ConfigError, Section, Value};
 use crate::units::{Bytes, Ratio, Span};
 
@@ -88,7 +89,7 @@ macro_rules! workload_options {
             }
 
             /// Sets the option called `name`; returns false if there is none.
-            pub fn set(&mut self, name: &str, value: &str) -> Result<bool, String> {
+            pub fn set(&mut self, name: &str, value: &str) -> Result<bool, Invalid> {
                 match name {
                     $(stringify!($name) => self.$name = Some(Value::read(value)?),)+
                     _ => return Ok(false),
@@ -199,7 +200,7 @@ workload_options! {
 }
 
 impl Value for BlockSizes {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Invalid> {
         Self::of_percentages(text)
     }
 }
@@ -207,7 +208,7 @@ impl Value for BlockSizes {
 macro_rules! value_by_from_str {
     ($($type:ty),+) => {$(
         impl Value for $type {
-            fn read(text: &str) -> Result<Self, String> {
+            fn read(text: &str) -> Result<Self, Invalid> {
                 text.parse()
             }
         }
@@ -217,7 +218,7 @@ value_by_from_str!(Distribution, Criterion);
 
 impl WorkloadOption {
     /// Checks that the option accepts `value`.
-    pub fn check(&self, value: &str) -> Result<(), String> {
+    pub fn check(&self, value: &str) -> Result<(), Invalid> {
         WorkloadOptions::default().set(self.name, value).map(|_| ())
     }
 }

@@ -164,7 +164,7 @@ fn bins<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(u64, u64)>, D::Error
     let mut bins = Vec::new();
     pairs(input, |ns, count| {
         if bins.len() == BINS_MAX {
-            return Err(format!("a histogram of more than {BINS_MAX} bins"));
+            return Err(format!("a histogram of more than {BINS_MAX} bins").into());
         }
         bins.extend(ns.parse().ok().map(|ns: u64| (ns, count)));
         Ok(())

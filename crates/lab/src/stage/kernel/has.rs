@@ -6,7 +6,7 @@ use drivelab_guest::mounted::{FileSystem, Mounted};
 use drivelab_guest::processor::Processor;
 use drivelab_study::file::{Setting, Settings};
 
-use drivelab_core::Refusal;
+use drivelab_core::{Invalid, Refusal, invalid};
 
 /// Enough for drivelab and a page cache of some size.
 pub(super) const MEMORY: Bytes = Bytes::mib(512);
@@ -95,7 +95,7 @@ impl GuestSetting {
     ///
     /// # Errors
     /// The key cannot have that value.
-    pub fn read(key: &str, value: &str) -> Result<Option<(String, Self)>, String> {
+    pub fn read(key: &str, value: &str) -> Result<Option<(String, Self)>, Invalid> {
         let setting = match key {
             "filesystem" => Self::FileSystem(FileSystem::read(value)?),
             "mount-options" => Self::MountOptions(mount_options(value)?),
@@ -114,10 +114,10 @@ impl GuestSetting {
 }
 
 /// An amount of memory that a guest can have.
-pub fn memory(text: &str) -> Result<Bytes, String> {
+pub fn memory(text: &str) -> Result<Bytes, Invalid> {
     let memory = Bytes::read(text)?;
     if !(MEMORY_MIN..=MEMORY_MAX).contains(&memory) || memory.get() % (1 << 20) != 0 {
-        return Err(format!(
+        return Err(invalid!(
             "`{text}` is not whole MiB from {MEMORY_MIN} to {MEMORY_MAX}, the memory of a guest"
         ));
     }
@@ -125,10 +125,10 @@ pub fn memory(text: &str) -> Result<Bytes, String> {
 }
 
 /// Options of mount(8), separated by commas.
-pub fn mount_options(text: &str) -> Result<String, String> {
+pub fn mount_options(text: &str) -> Result<String, Invalid> {
     // The options become words of a shell's command: nothing in them may need quotes.
     if !text.chars().all(|c| c.is_ascii_alphanumeric() || "_-=:,.".contains(c)) {
-        return Err(format!(
+        return Err(invalid!(
             "`{text}` is not a list of mount options, such as `noatime,barrier=0`"
         ));
     }
@@ -155,7 +155,7 @@ mod tests {
             |key, value, expected: Result<&str, &str>| match (DriveKeys.read(key, value), expected)
             {
                 (Ok(found), Ok(expected)) => assert_eq!(found.text, expected),
-                (Err(found), Err(part)) => assert!(found.contains(part), "{found}"),
+                (Err(found), Err(part)) => assert!(found.0.contains(part), "{found}"),
                 (found, expected) => panic!("{found:?}, not {expected:?}"),
             };
         check("filesystem", "btrfs", Ok("btrfs"));

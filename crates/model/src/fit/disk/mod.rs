@@ -9,9 +9,9 @@ mod text;
 mod unknowns;
 mod wanted;
 
-use drivelab_core::Refusal;
 use drivelab_core::measurements::{Measurements, QUANTILES};
 use drivelab_core::numbers::float;
+use drivelab_core::{Invalid, Refusal};
 
 use super::emulator::Emulator;
 use super::heading::Heading;
@@ -56,7 +56,7 @@ pub(super) fn fit(
     let text = Text::new(measurements, rpm);
     let mut search = Search { wanted, unknowns, text, seed: request.seed, simulated: 0 };
     let start = search.start(measurements, rpm)?;
-    let draws = search.draws((measurements, rpm), start, watch).map_err(Refusal::request)?;
+    let draws = search.draws((measurements, rpm), start, watch)?;
     search.finish(request, &draws).map_err(Refusal::request)
 }
 
@@ -99,7 +99,7 @@ impl Search<'_> {
         (measurements, rpm): (&Measurements, f64),
         start: Vec<f64>,
         watch: &dyn Fn(Standing),
-    ) -> Result<Vec<Vec<f64>>, String> {
+    ) -> Result<Vec<Vec<f64>>, Invalid> {
         let mut round = Round::first(start);
         for number in 0.. {
             let seen = self.simulated(&round.centre, MANY, number)?;
@@ -156,7 +156,7 @@ impl Search<'_> {
             .collect()
     }
 
-    fn simulated(&self, scores: &[f64], requests: u64, part: u64) -> Result<Vec<Seen>, String> {
+    fn simulated(&self, scores: &[f64], requests: u64, part: u64) -> Result<Vec<Seen>, Invalid> {
         let profile = self.text.trial(&self.unknowns, &self.values_at(scores));
         simulate::observe(&profile, &self.wanted.tasks, requests, self.seed.wrapping_add(part))
     }
@@ -193,7 +193,7 @@ impl Search<'_> {
         Extremes::of(&seen[plain], low, [high, highest], 60_000.0 / rpm)
     }
 
-    fn finish(self, request: FitRequest<'_>, draws: &[Vec<f64>]) -> Result<Fit, String> {
+    fn finish(self, request: FitRequest<'_>, draws: &[Vec<f64>]) -> Result<Fit, Invalid> {
         let FitRequest { model, command, notes, .. } = request;
         let middle = round::middle(draws);
         let values = self.values_at(&middle);

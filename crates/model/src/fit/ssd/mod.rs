@@ -18,10 +18,10 @@ mod wanted;
 mod writes;
 mod written;
 
-use drivelab_core::Refusal;
 use drivelab_core::config::Value as _;
 use drivelab_core::measurements::{DriveInterface, Measurements};
 use drivelab_core::numbers::float;
+use drivelab_core::{Invalid, Refusal};
 
 use super::emulator::Emulator;
 use super::heading::Heading;
@@ -78,8 +78,8 @@ fn fit_modelled(
     let unknowns = unknowns::all(interface);
     let (tasks, seed) = (wanted.tasks(), request.seed);
     let search = Search { wanted, tasks, unknowns, text, link, seed };
-    let (draws, simulations) = search.draws(watch).map_err(Refusal::request)?;
-    let fit = search.finish(request, &draws, simulations).map_err(Refusal::request)?;
+    let (draws, simulations) = search.draws(watch)?;
+    let fit = search.finish(request, &draws, simulations)?;
     // A profile that does not parse means a capacity outside the model's limits.
     Profile::parse("fit", &fit.profile, &|_| None).map_err(|error| {
         Refusal::request(format!("no drive of this size can be modelled: {error}"))
@@ -145,7 +145,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Draws scores of drives from the posterior; returns them with the number of simulations.
-    fn draws(&self, watch: &dyn Fn(Standing)) -> Result<(Vec<Vec<f64>>, usize), String> {
+    fn draws(&self, watch: &dyn Fn(Standing)) -> Result<(Vec<Vec<f64>>, usize), Invalid> {
         let mut round = Round::first(self.start());
         let mut simulations = 0;
         for number in 0.. {
@@ -256,7 +256,7 @@ impl Search<'_> {
         tasks: &[Task],
         requests: u64,
         part: u64,
-    ) -> Result<Vec<Seen>, String> {
+    ) -> Result<Vec<Seen>, Invalid> {
         let profile = self.text.trial(numbers);
         simulate::observe(&profile, tasks, requests, self.seed.wrapping_add(part))
     }
@@ -276,7 +276,7 @@ impl Search<'_> {
         request: FitRequest<'_>,
         draws: &[Vec<f64>],
         simulations: usize,
-    ) -> Result<Fit, String> {
+    ) -> Result<Fit, Invalid> {
         let middle = self.numbers_at(&round::middle(draws));
         let kept: Vec<Numbers> = round::kept(draws).map(|scores| self.numbers_at(scores)).collect();
         let of_writes = self.writes(&middle, &kept)?;
@@ -312,7 +312,7 @@ impl Search<'_> {
     }
 
     /// Fits the measured writes for each of `draws`.
-    fn writes(&self, middle: &Numbers, draws: &[Numbers]) -> Result<Found, String> {
+    fn writes(&self, middle: &Numbers, draws: &[Numbers]) -> Result<Found, Invalid> {
         let Text { measurements, interface, pages, .. } = self.text;
         let service = Service {
             link: self.link,

@@ -15,9 +15,9 @@
 //! the drawn drives determine, at the scale and with the blocks of the finished profile: other
 //! block sizes have other write amplification.
 
-use drivelab_core::Rng;
 use drivelab_core::measurements::DriveInterface;
 use drivelab_core::numbers::float;
+use drivelab_core::{Invalid, Rng};
 
 use super::found::Found;
 use super::service::{Service, WriteNumbers};
@@ -100,7 +100,7 @@ impl Search<'_> {
         goals: &[Goal],
         middle: &Numbers,
         draws: &[Numbers],
-    ) -> Result<Found, String> {
+    ) -> Result<Found, Invalid> {
         let (mut goals, mut notes, mut simulations) = (goals.to_vec(), Vec::new(), 0);
         loop {
             if goals.is_empty() {
@@ -152,9 +152,9 @@ impl Search<'_> {
         writes: &WriteNumbers,
         quantity: Quantity,
         part: u64,
-    ) -> Result<f64, String> {
+    ) -> Result<f64, Invalid> {
         let text = self.text.written_trial(numbers, writes);
-        let profile = Profile::parse("fit.toml", &text, &|_| None).map_err(|e| e.to_string())?;
+        let profile = Profile::parse("fit.toml", &text, &|_| None).map_err(Invalid::new)?;
         let (task, state, requests) = quantity.task();
         let options = Options { precondition: Some(state), ..Options::default() };
         let seed = self.seed.wrapping_add(part);

@@ -157,24 +157,21 @@ impl Cache {
         Some(first..end)
     }
 
-    /// Checks the invariants; returns the first violation.
+    /// Asserts the invariants.
     #[cfg(test)]
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) {
         let held = self.unit_in.iter().filter(|unit| **unit != NONE).count();
-        let mut slots = self.slots.iter();
-        let is_mutual = slots.all(|(unit, slot)| self.unit_in[*slot as usize] == *unit);
-        if held != self.slots.len() || !is_mutual {
-            return Err("the map is not the same both ways".into());
+        assert_eq!(held, self.slots.len(), "the map is the same both ways");
+        for (unit, slot) in &self.slots {
+            assert_eq!(self.unit_in[*slot as usize], *unit, "the map is the same both ways");
         }
         let mut counted = vec![0; self.dirty_in.len()];
         for unit in &self.dirty {
             counted[(self.slots[unit] / BUCKET) as usize] += 1;
         }
-        if counted != self.dirty_in {
-            return Err(format!("dirty units: {counted:?}, not {:?}", self.dirty_in));
-        }
+        assert_eq!(counted, self.dirty_in, "dirty units");
         let buckets = counted.iter().filter(|count| **count > 0).count();
-        (buckets == self.dirty_buckets as usize).then_some(()).ok_or("dirty buckets".to_owned())
+        assert_eq!(buckets, self.dirty_buckets as usize, "dirty buckets");
     }
 }
 
@@ -207,7 +204,7 @@ mod tests {
                 }
                 _ => cache.slot_of(unit).into_iter().for_each(|slot| cache.touch(slot)),
             }
-            assert_eq!(cache.check(), Ok(()), "step {step}");
+            cache.check();
             assert_eq!(cache.dirty, dirty, "step {step}");
         }
     }

@@ -3,6 +3,7 @@
 use drivelab_analysis::comparison::{
     ArmResults, CompareOptions, CompareResult, analyse, from_foreign, from_runs,
 };
+use drivelab_core::Invalid;
 use drivelab_core::foreign::{Imported, ImportedRun};
 use drivelab_core::record::{Better, Figure, Nature, Phase, RunRecord, Work};
 use drivelab_core::workload::{Pace, WorkloadOptions};
@@ -29,9 +30,9 @@ fn compared(
     slow: Vec<RunRecord>,
     fast: Vec<RunRecord>,
     factors: &[&str],
-) -> Result<CompareResult, String> {
+) -> Result<CompareResult, Invalid> {
     let arms = undated([("slow".to_owned(), slow), ("fast".to_owned(), fast)]);
-    analyse(&from_runs(&arms).unwrap(), &options(factors)).map_err(|error| error.to_string())
+    analyse(&from_runs(&arms).unwrap(), &options(factors)).map_err(Invalid::new)
 }
 
 #[test]
@@ -85,7 +86,7 @@ fn runs_of_one_arm_that_did_different_work_are_named() {
 fn a_factor_is_a_setting_or_a_key_of_the_work() {
     let check = |factor: &str, expected: &str| {
         let error = compared(runs(200, |_| ()), runs(100, |_| ()), &[factor]).unwrap_err();
-        assert!(error.contains(expected), "{error}");
+        assert!(error.0.contains(expected), "{error}");
     };
     check("iodpth", "unknown factor `iodpth`; did you mean `iodepth`?");
     check("shceduler", "did you mean `scheduler`?");

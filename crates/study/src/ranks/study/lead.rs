@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use drivelab_core::outline::Risk;
 use drivelab_core::record::{HostOutcome, HostRun, JobRecord, Mark, MarkId, RunConfig, RunRecord};
 use drivelab_core::units::{Bytes, Span};
-use drivelab_core::{Refusal, counted};
+use drivelab_core::{Invalid, Refusal, counted, invalid};
 
 use super::{Answer, HEARD, Member, Own, RunResult, Terms, Word, make, make_one, words};
 use crate::ranks::{Crew, Gathered, Ranks, together};
@@ -93,17 +93,17 @@ fn answers<R: Ranks>(crew: &mut Crew<'_, R>, limit: Span) -> Vec<Option<Answer>>
 
 impl<R: Ranks, S: Member> Leader<'_, '_, R, S> {
     /// The first rank that failed at `what`, and why; marks unresponsive ranks as lost.
-    fn fault(&mut self, answers: &[Option<Answer>], what: &str) -> Result<(), String> {
+    fn fault(&mut self, answers: &[Option<Answer>], what: &str) -> Result<(), Invalid> {
         for (answer, rank) in answers.iter().zip(1..) {
             match answer {
                 Some(Answer { host, refusal: Some(why), .. }) => {
-                    return Err(format!("rank {rank} ({host}) cannot {what}: {why}"));
+                    return Err(invalid!("rank {rank} ({host}) cannot {what}: {why}"));
                 }
                 Some(_) => {}
                 None => {
                     let why = format!("{} did not {what} in time", self.named(rank));
                     self.lost.get_or_insert(why.clone());
-                    return Err(why);
+                    return Err(why.into());
                 }
             }
         }
@@ -124,9 +124,9 @@ impl<R: Ranks, S: Member> Leader<'_, '_, R, S> {
     }
 
     /// Sends all others a word.
-    fn tell(&mut self, word: &Word) -> Result<(), String> {
+    fn tell(&mut self, word: &Word) -> Result<(), Invalid> {
         match tell(self.crew, word, self.terms.patience) {
-            Some(rank) => Err(self.missing(rank)),
+            Some(rank) => Err(self.missing(rank).into()),
             None => Ok(()),
         }
     }

@@ -250,7 +250,7 @@ fn set_rw(section: &mut Section, value: &str) -> Result<(), Refusal> {
         return Err(Refusal::request(format!("`{kind}` trims each block before it writes it"))
             .hint("give `trim` and `write` a section each, with `stonewall` between"));
     }
-    let rw = Rw::from_name(kind).map_err(Refusal::request)?;
+    let rw = Rw::from_name(kind)?;
     section.workload.rw = Some(rw);
     section.skip = None;
     if skip.is_empty() {
