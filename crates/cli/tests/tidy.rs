@@ -235,6 +235,57 @@ fn unfinished_work_is_not_left_in_the_code() {
     check("no marker of unfinished work", &offending_lines(&sources, wrong));
 }
 
+/// The lines on which an error is a `String`: that of a `Result`, or of a trait that reads text.
+fn errors_of_text(text: &str) -> Vec<usize> {
+    let results = text.match_indices("Result<");
+    let results = results.filter(|(at, open)| second_type(&text[at + open.len()..]) == "String");
+    let ends = [" Err = String;", " Error = String;"];
+    let traits = ends.into_iter().flat_map(|end| text.match_indices(end));
+    results.chain(traits).map(|(at, _)| text[..at].lines().count().max(1)).collect()
+}
+
+/// The second of the types that a `>` ends; empty if there is only one.
+fn second_type(types: &str) -> &str {
+    let (mut depth, mut begin) = (0_i32, None);
+    for (at, c) in types.char_indices() {
+        match c {
+            '<' | '(' | '[' => depth += 1,
+            // The arrow before the type that a function returns ends nothing.
+            '>' if types[..at].ends_with('-') => {}
+            '>' if depth == 0 => {
+                let second = begin.map_or("", |begin| &types[begin..at]);
+                return second.trim_matches(|c: char| c.is_whitespace() || c == ',');
+            }
+            '>' | ')' | ']' => depth -= 1,
+            ',' if depth == 0 => begin = begin.or(Some(at + 1)),
+            _ => {}
+        }
+    }
+    ""
+}
+
+#[test]
+fn no_error_is_a_string() {
+    let mut offenders = Vec::new();
+    for path in files(&root().join("crates"), &[".rs"]) {
+        if path.components().any(|part| part.as_os_str() == "src") {
+            let lines = errors_of_text(&read(&path));
+            offenders.extend(lines.iter().map(|line| format!("{}:{line}", path.display())));
+        }
+    }
+    check("an error is `core::Invalid`, a `Refusal` or an enum, not a `String`", &offenders);
+}
+
+#[test]
+fn the_error_of_a_result_is_found_on_any_number_of_lines() {
+    let text = "fn a() -> Result<Map<String, String>, Invalid> {}\n\
+                fn b() -> Result<String, String> {}\n\
+                type C = fn() -> Result<\n    Box<dyn Fn(u8, u8) -> String>,\n    String,\n>;\n\
+                type Err = String;\n\
+                fn d() -> Result<String> {}\n";
+    assert_eq!(errors_of_text(text), [2, 3, 7]);
+}
+
 #[test]
 fn lines_fit_a_hundred_columns() {
     let mut sources = files(&root().join("crates"), &[".rs"]);
