@@ -39,7 +39,8 @@ fn an_article_gives_the_committed_bytes_and_is_continued() {
     assert_eq!(first.code, 0, "{first:?}");
     let again: Again = serde_json::from_str(&first.out).unwrap();
     let kept = committed().articles;
-    let kept = kept.iter().find(|one| (one.number, one.stage.as_str()) == (0, "simulate"));
+    let kept =
+        kept.iter().find(|one| (one.number, one.stage) == (0, drivelab_core::StageName::Simulate));
     assert_eq!(Some(&again.articles[0]), kept);
     let page = read(&folder.path().join("it/articles.html"));
     assert!(page.contains("<svg") && page.contains("Article 0"), "no picture");

@@ -29,4 +29,4 @@ pub use file::{Arm, Choices, StudyFile, Vocabulary, Work};
 pub use folder::{Asked, Begun, Folder, Header, Out, PLAN_SCHEMA};
 pub use kept::standing::{Standing, State};
 pub use kept::{Frame, KEPT_STUDY_SCHEMA, KeptPart, KeptStudy};
-pub use stage::{Entered, Evidence, PlannedRun, Stage, StageName, StoredRun, Task};
+pub use stage::{Entered, Evidence, PlannedRun, Stage, StoredRun, Task};

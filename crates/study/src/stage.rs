@@ -2,46 +2,12 @@
 
 use std::fmt::Display;
 
-use drivelab_core::config::Choice;
+use drivelab_core::Refusal;
 use drivelab_core::outline::Risk;
 use drivelab_core::plan::Step;
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::Bytes;
-use drivelab_core::{Refusal, choice_as_text};
 use serde::{Deserialize, Serialize};
-
-/// A stage, as files and commands spell it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum StageName {
-    /// Virtual time over a modelled drive.
-    #[default]
-    Simulate,
-    /// Virtual time over a modelled drive under a real Linux kernel.
-    Kernel,
-    /// A modelled drive served in real time to this kernel.
-    Emulate,
-    /// A real file or device.
-    Hardware,
-}
-
-impl Choice for StageName {
-    const WHAT: &'static str = "stage";
-    const NAMES: &'static [(&'static str, Self)] = &[
-        ("simulate", Self::Simulate),
-        ("kernel", Self::Kernel),
-        ("emulate", Self::Emulate),
-        ("hardware", Self::Hardware),
-    ];
-}
-choice_as_text!(StageName);
-
-impl StageName {
-    /// True if its time is virtual: each block is then another specimen of its drive, and the same
-    /// run made twice is the same.
-    pub fn is_virtual(self) -> bool {
-        matches!(self, Self::Simulate | Self::Kernel)
-    }
-}
 
 /// Makes the runs of a study.
 pub trait Stage {

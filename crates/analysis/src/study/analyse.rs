@@ -4,7 +4,7 @@ mod doubts;
 
 use drivelab_core::plan::{BLOCKS_MIN, Design};
 use drivelab_core::record::MarkId;
-use drivelab_core::{Refusal, counted};
+use drivelab_core::{Refusal, StageName, counted};
 use drivelab_stats::{Provenance, Role};
 
 use self::doubts::Doubts;
@@ -33,7 +33,7 @@ pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
     let sampled = blocks.sampled();
     // Nothing that ran before matters to a drive that is drawn for its block, nor to the cells of a
     // matrix in virtual time, which are made in any order.
-    let simulated = experiment.stage == "simulate";
+    let simulated = experiment.stage == StageName::Simulate;
     let has_order = experiment.cells.is_none() || !simulated;
     let is_ordered = experiment.arms.len() == 2 && has_order && !sampled.is_any();
     let first = is_ordered.then(|| blocks.first_arms());

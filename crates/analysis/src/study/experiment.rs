@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use drivelab_core::StageName;
 use drivelab_core::histogram::Histogram;
 use drivelab_core::outline::Risk;
 use drivelab_core::plan::Design;
@@ -21,7 +22,7 @@ pub struct Experiment {
     /// The published comparison that it repeats.
     pub article: Option<u32>,
     /// The stage on which it ran: `simulate`, `hardware`, ...
-    pub stage: String,
+    pub stage: StageName,
     /// Seed of all random choices.
     pub seed: u64,
     /// Blocks asked for.

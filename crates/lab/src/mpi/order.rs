@@ -1,8 +1,9 @@
 //! A study of all ranks, as rank 0 orders it.
 
 use drivelab_core::Refusal;
+use drivelab_core::StageName;
 use drivelab_study::file::NamedWorkload;
-use drivelab_study::{Arm, Asked, Choices, StageName, StudyFile};
+use drivelab_study::{Arm, Asked, Choices, StudyFile};
 use serde::{Deserialize, Serialize};
 
 use super::names::{command_of_rank, of_rank};

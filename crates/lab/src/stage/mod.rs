@@ -22,10 +22,10 @@ pub use simulate::Simulator;
 use std::path::PathBuf;
 
 use drivelab_core::config::{ConfigError, Section};
-use drivelab_core::{Invalid, Refusal};
+use drivelab_core::{Invalid, Refusal, StageName};
 use drivelab_model::options::Options;
 use drivelab_study::file::{Setting, Settings, Suite};
-use drivelab_study::{Arm, Asked, Stage, StageName, StudyFile, Vocabulary};
+use drivelab_study::{Arm, Asked, Stage, StudyFile, Vocabulary};
 
 use self::kernel::{GuestSetting, Has};
 

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use drivelab_analysis::outcome::validity;
+use drivelab_core::StageName;
 use drivelab_core::record::{Drawn, RunRecord};
 use drivelab_core::units::Span;
 use drivelab_guest::kernel::Kernel;
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
 use drivelab_report::sweep::{Factor, Flawed, Swept};
-use drivelab_study::StageName;
 use drivelab_study::sweep::{Figures, Kept, Of, Parameter, Point, Points, Row, Sweep, digest};
 
 use crate::request::{GuestOptions, Load, Request, Work};

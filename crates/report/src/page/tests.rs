@@ -32,7 +32,6 @@ fn text_cannot_break_out_of_its_place() {
     let evil = "</script></title><script>alert(1)</script><img src=x onerror=alert(1)>\"'";
     it.title = evil.to_owned();
     it.reproduce = evil.to_owned();
-    it.stage = evil.to_owned();
     it.arms[0].name = evil.to_owned();
     it.arms[1].summary = evil.to_owned();
     it.arms[1].settings.push((evil.to_owned(), evil.to_owned()));

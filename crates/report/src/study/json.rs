@@ -6,6 +6,7 @@ use drivelab_analysis::study::{
     ArmInfo, DepthPoint, FindingResult, FoundEffect, InteractionResult, Price, StudyResult,
     WorkloadInfo,
 };
+use drivelab_core::StageName;
 use drivelab_core::matrix::Matrix;
 use drivelab_stats::Contrast;
 use serde::Serialize;
@@ -24,7 +25,7 @@ struct StudyJson<'a> {
     title: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     article: Option<u32>,
-    stage: &'a str,
+    stage: StageName,
     seed: u64,
     blocks: u32,
     blocks_used: usize,
@@ -92,7 +93,7 @@ pub fn json(result: &StudyResult) -> String {
         schema: STUDY_SCHEMA,
         title: &result.experiment.title,
         article: result.experiment.article,
-        stage: &result.experiment.stage,
+        stage: result.experiment.stage,
         seed: result.experiment.seed,
         blocks: result.experiment.blocks,
         blocks_used: result.used.len(),

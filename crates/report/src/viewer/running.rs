@@ -1,5 +1,7 @@
 //! The progress of running studies, as a page of the viewer that updates itself.
 
+use drivelab_core::StageName;
+
 use crate::page::html::{each, escape};
 use crate::page::skeleton;
 
@@ -15,7 +17,7 @@ pub struct Running {
     /// Its results folder.
     pub folder: String,
     /// The stage.
-    pub stage: String,
+    pub stage: StageName,
     /// Runs that are finished.
     pub done: usize,
     /// Runs of the plan.
@@ -66,7 +68,7 @@ fn one(study: &Running) -> String {
         "<h2>{title}</h2>\n<p><b class=\"state {state}\">{state}</b> at stage {}: {done} of {all} \
          runs in <code>{folder}</code></p>\n<progress value=\"{done}\" max=\"{}\" \
          aria-label=\"finished runs of {title}\"></progress>\n{left}",
-        escape(stage),
+        stage,
         // The maximum of a progress element must be above 0.
         (*all).max(1),
     )
@@ -81,7 +83,7 @@ mod tests {
         let study = Running {
             title: "<b>".into(),
             folder: "a\"b".into(),
-            stage: "hardware".into(),
+            stage: StageName::Hardware,
             done: 3,
             all: 12,
             state: "stopped",

@@ -9,7 +9,8 @@ use drivelab_core::rng::Rng;
 use crate::agenda::Agenda;
 use crate::file::{Arm, StudyFile};
 use crate::folder::{InForce, Out};
-use crate::stage::{Entered, PlannedRun, Stage, StageName, StoredRun, Task};
+use crate::stage::{Entered, PlannedRun, Stage, StoredRun, Task};
+use drivelab_core::StageName;
 use drivelab_core::control::{Control, Event};
 use twice::make_twice;
 
@@ -432,7 +433,7 @@ mod tests {
         Header {
             schema: PLAN_SCHEMA.into(),
             target: "machine".into(),
-            stage: "hardware".into(),
+            stage: StageName::Hardware,
             seed: study.seed,
             plan: Plan::new(design, study.arms.len(), study.blocks, study.seed),
             asked: None,

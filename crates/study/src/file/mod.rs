@@ -26,7 +26,8 @@ use drivelab_core::{Invalid, Refusal};
 
 use crate::command::{Command, Filling, Template};
 use crate::metric;
-use crate::stage::{StageName, Task};
+use crate::stage::Task;
+use drivelab_core::StageName;
 use question::{Names, Restated};
 use stage::{Override, Stages};
 use workload::LISTED_MAX;

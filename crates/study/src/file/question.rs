@@ -8,8 +8,7 @@ use drivelab_core::question::{ContrastInfo, Finding, Interaction};
 
 use super::arm::{Arm, arm_named};
 use crate::metric;
-use crate::stage::StageName;
-use drivelab_core::{Invalid, invalid};
+use drivelab_core::{Invalid, StageName, invalid};
 
 /// `factor = "scheduler"`, or several: `factor = "scheduler, nr-requests"`.
 pub(super) fn factors(top: &mut Section) -> Result<Vec<String>, ConfigError> {

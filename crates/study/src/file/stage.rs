@@ -3,7 +3,7 @@
 use drivelab_core::config::{Choice as _, ConfigError, Section};
 
 use super::workload::Times;
-use crate::stage::StageName;
+use drivelab_core::StageName;
 
 /// The overrides of a study at one stage; absent values are those of the file.
 #[derive(Debug, Clone)]

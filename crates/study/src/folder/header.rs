@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use drivelab_core::Refusal;
+use drivelab_core::StageName;
+use drivelab_core::config::Choice as _;
 use drivelab_core::plan::Plan;
 use drivelab_core::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -18,7 +20,7 @@ pub struct Header {
     /// The measured target: two targets are the same when this text is.
     pub target: String,
     /// The stage.
-    pub stage: String,
+    pub stage: StageName,
     /// Seed of all random choices.
     pub seed: u64,
     /// The order of the runs.
@@ -104,8 +106,13 @@ impl Header {
         let plan = serde_json::to_vec(&self.plan).expect("plain data is always JSON");
         let seed = self.seed.to_le_bytes();
         let chosen = self.only().join(",");
-        let mut parts =
-            vec![text.as_bytes(), self.stage.as_bytes(), self.target.as_bytes(), &seed, &plan];
+        let mut parts = vec![
+            text.as_bytes(),
+            self.stage.name().as_bytes(),
+            self.target.as_bytes(),
+            &seed,
+            &plan,
+        ];
         // The meaning of a workload's index depends on the workloads that are left.
         if !chosen.is_empty() {
             parts.push(chosen.as_bytes());

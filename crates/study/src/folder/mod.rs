@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use drivelab_core::Refusal;
-use drivelab_core::config::Choice as _;
 use drivelab_core::plan::Design;
 use drivelab_core::record::JobRecord;
 use drivelab_core::units::Bytes;
@@ -26,8 +25,9 @@ pub use name::{fresh, last, unused};
 use crate::agenda::Agenda;
 use crate::file::StudyFile;
 use crate::keep::{self, Journal, KeptFolder, Line, Owner, Seal, read};
-use crate::stage::{StageName, StoredRun, Task};
+use crate::stage::{StoredRun, Task};
 use drivelab_core::Control;
+use drivelab_core::StageName;
 
 /// An open results folder.
 #[derive(Debug)]
@@ -375,7 +375,7 @@ fn refuse_unfinished(folder: &Path, journal: &mut Journal) -> Result<(), Refusal
         return Ok(());
     }
     let what = match Header::read(folder)? {
-        PlanFile::Whole(header) if header.stage != StageName::Hardware.name() => return Ok(()),
+        PlanFile::Whole(header) if header.stage != StageName::Hardware => return Ok(()),
         PlanFile::Whole(header) => format!("of `{}` with {runs} finished runs", header.target),
         PlanFile::Missing => format!("with {runs} finished runs, and its plan.json is gone"),
         PlanFile::Damaged => format!("with {runs} finished runs, and its plan.json is damaged"),

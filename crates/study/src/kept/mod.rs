@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use drivelab_core::Refusal;
-use drivelab_core::config::Choice as _;
 use drivelab_core::foreign::{Imported, ImportedRun};
 use drivelab_core::matrix::Matrix;
 use drivelab_core::outline::Risk;
@@ -20,7 +19,7 @@ use crate::file::{Choices, StudyFile, Vocabulary};
 use crate::folder::{Header, PlanFile};
 use crate::keep::read;
 use crate::repeat::{command, words};
-use crate::stage::{StageName, StoredRun, Task};
+use crate::stage::{StoredRun, Task};
 
 /// The schema that this version writes.
 pub const KEPT_STUDY_SCHEMA: &str = "drivelab.kept-study/1";
@@ -213,7 +212,7 @@ impl KeptStudy {
             }
         };
         study.choose(Choices {
-            stage: StageName::from_name(&self.header.stage).ok(),
+            stage: Some(self.header.stage),
             blocks: Some(self.header.plan.blocks),
             // Any other number is that of the blocks.
             specimens: asked.specimens.filter(|specimens| *specimens == 1),

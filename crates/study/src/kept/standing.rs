@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use drivelab_core::Refusal;
+use drivelab_core::{Refusal, StageName};
 
 use crate::agenda::Agenda;
 use crate::effort::Effort;
@@ -18,7 +18,7 @@ pub struct Standing {
     /// Its title.
     pub title: String,
     /// The stage.
-    pub stage: String,
+    pub stage: StageName,
     /// Runs that are finished.
     pub done: usize,
     /// Runs of the plan.

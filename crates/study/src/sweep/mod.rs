@@ -20,8 +20,7 @@ use drivelab_core::config::{Choice as _, ConfigError, Section};
 use drivelab_core::workload::WorkloadOptions;
 
 use crate::file::Vocabulary;
-use crate::stage::StageName;
-use drivelab_core::{Invalid, invalid};
+use drivelab_core::{Invalid, StageName, invalid};
 use sobol::COLUMNS_MAX;
 
 /// Most points of a sweep.

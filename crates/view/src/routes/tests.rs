@@ -51,7 +51,7 @@ impl Pages for Echo {
         let study = Running {
             title: EVIL.to_owned(),
             folder: EVIL.to_owned(),
-            stage: "hardware".into(),
+            stage: drivelab_core::StageName::Hardware,
             done: 1,
             all: 2,
             state: "running",

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use drivelab_core::StageName;
 use drivelab_core::units::Bytes;
-use drivelab_study::StageName;
 use drivelab_study::embedded::{self, STUDIES};
 use drivelab_study::file::quick;
 

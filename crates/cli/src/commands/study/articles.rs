@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use drivelab_core::StageName;
 use drivelab_report::article::again::{self, Again, Repeated};
 use drivelab_study::embedded::STUDIES;
 use drivelab_study::keep::{make_folder, write};
-use drivelab_study::{Begun, StageName, StudyFile};
+use drivelab_study::{Begun, StudyFile};
 
 use super::StudyArgs;
 use crate::commands::archive::keep::KeepArgs;

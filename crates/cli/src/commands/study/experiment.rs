@@ -9,11 +9,12 @@ use drivelab_analysis::study::{
     ArmInfo, CurvePoint, Experiment, HostSample, RunSample, WorkloadInfo,
 };
 use drivelab_analysis::{attachment, cells};
+use drivelab_core::StageName;
 use drivelab_core::plan::Step;
 use drivelab_core::record::{Figure, RunRecord};
 use drivelab_stats::SteadyState;
 use drivelab_study::file::NamedWorkload;
-use drivelab_study::{Frame, KeptStudy, StageName, StoredRun, StudyFile, Task, repeat};
+use drivelab_study::{Frame, KeptStudy, StoredRun, StudyFile, Task, repeat};
 
 /// The question of a study, its runs and their measurements.
 pub(super) fn experiment(study: &StudyFile, kept: &KeptStudy) -> Experiment {
@@ -37,7 +38,7 @@ pub(super) fn experiment(study: &StudyFile, kept: &KeptStudy) -> Experiment {
     Experiment {
         title: study.title.clone(),
         article: study.article,
-        stage: study.stage.to_string(),
+        stage: study.stage,
         seed: study.seed,
         blocks: plan.blocks,
         design: plan.design,

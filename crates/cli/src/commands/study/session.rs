@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use drivelab_core::config::Choice as _;
+use drivelab_core::StageName;
 use drivelab_core::plan::{Design, Plan};
 use drivelab_core::units::Bytes;
 use drivelab_study::folder::{fresh, last, unused};
 use drivelab_study::repeat::{command, stem, words};
 use drivelab_study::{
     Agenda, Asked, Begun, Choices, Effort, Frame, Header, KeptStudy, Out, PLAN_SCHEMA, Progressed,
-    StageName, StudyFile, carry_out,
+    StudyFile, carry_out,
 };
 
 use super::arguments::{COMMANDS, StudyArgs, asked_for, read};
@@ -280,7 +280,7 @@ fn remembered(
     name: &str,
 ) -> Result<Asked, Refusal> {
     let kept = begun.header.as_ref();
-    let stage = kept.and_then(|header| StageName::from_name(&header.stage).ok());
+    let stage = kept.map(|header| header.stage);
     let old = kept.and_then(|header| header.asked.clone());
     let only = match (&arguments.only[..], &old) {
         ([], Some(old)) => old.only.clone(),
@@ -365,7 +365,7 @@ pub(super) fn header(study: &StudyFile, target: String, plan: Plan, asked: &Aske
     Header {
         schema: PLAN_SCHEMA.into(),
         target,
-        stage: study.stage.to_string(),
+        stage: study.stage,
         seed: study.seed,
         plan,
         asked: Some(asked.clone()),

@@ -6,6 +6,7 @@ mod cells;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 
+use drivelab_core::StageName;
 use drivelab_core::matrix::{Cell, Matrix};
 use drivelab_core::outline::Risk;
 use drivelab_core::record::{Attached, JobRecord, RunRecord, Specimen, Tally};
@@ -19,7 +20,7 @@ use drivelab_model::profile::Profile;
 use drivelab_model::{About, Specimens};
 use drivelab_study::file::{NamedWorkload, Needs};
 use drivelab_study::risk::{self, WriteCache};
-use drivelab_study::{PlannedRun, Stage, StageName, StoredRun, StudyFile, Task, Work};
+use drivelab_study::{PlannedRun, Stage, StoredRun, StudyFile, Task, Work};
 
 use super::{options, parallel};
 use crate::attached;

@@ -7,7 +7,8 @@ mod picture;
 pub use markdown::markdown;
 pub use page::html;
 
-use drivelab_core::{Refusal, counted};
+use drivelab_core::config::Choice as _;
+use drivelab_core::{Refusal, StageName, counted};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -37,8 +38,8 @@ pub struct Repeated {
     pub number: u32,
     /// The included study.
     pub study: String,
-    /// The stage it ran on, by name.
-    pub stage: String,
+    /// The stage it ran on.
+    pub stage: StageName,
     /// Its blocks, each another drive where the profile leaves numbers open.
     pub blocks: u32,
     /// The number of findings with each answer.
@@ -183,10 +184,10 @@ fn answers(stages: &[Repeated]) -> Vec<Answered<'_>> {
                 continue;
             };
             if let Some(one) = all[first..].iter_mut().find(|one| *one.finding == *finding) {
-                one.stages.push(&stage.stage);
+                one.stages.push(stage.stage.name());
             } else {
                 let is_more = all.len() > first;
-                all.push(Answered { finding, stages: vec![&stage.stage], is_more });
+                all.push(Answered { finding, stages: vec![stage.stage.name()], is_more });
             }
         }
     }
@@ -214,7 +215,7 @@ fn notes_head(stages: &[Repeated], one: &Repeated) -> String {
 #[derive(Deserialize)]
 struct StudyResult {
     article: Option<u32>,
-    stage: String,
+    stage: StageName,
     blocks: u32,
     #[serde(default)]
     findings: Vec<Checked>,
@@ -251,7 +252,7 @@ impl Interactions {
 impl Again {
     /// The articles, in the order of their numbers.
     pub fn new(mut articles: Vec<Repeated>) -> Self {
-        articles.sort_by(|a, b| (a.number, &a.stage).cmp(&(b.number, &b.stage)));
+        articles.sort_by(|a, b| (a.number, a.stage.name()).cmp(&(b.number, b.stage.name())));
         Self { schema: ARTICLES_SCHEMA.to_owned(), articles }
     }
 
@@ -282,7 +283,7 @@ impl Again {
                 one.number.to_string(),
                 one.article.title.clone(),
                 one.study.clone(),
-                one.stage.clone(),
+                one.stage.to_string(),
                 holds.to_string(),
                 does_not_hold.to_string(),
                 cannot_tell.to_string(),
@@ -390,7 +391,7 @@ mod tests {
     #[test]
     fn each_stage_answers_and_the_same_answer_is_given_once() {
         let simulated = repeated();
-        let mut kernel = Repeated { stage: "kernel".into(), blocks: 8, ..repeated() };
+        let mut kernel = Repeated { stage: StageName::Kernel, blocks: 8, ..repeated() };
         kernel.findings[2].verdict = "holds".into();
         let again = Again::new(vec![simulated, kernel]);
         let stages: Vec<Vec<&[Repeated]>> = vec![again.by_number().collect()];

@@ -24,7 +24,7 @@ fn overview(again: &Again) -> String {
         let Counts { holds, does_not_hold, cannot_tell } = one.counts;
         let counts = [holds, does_not_hold, cannot_tell].map(|count| count.to_string());
         let title = format!("<span class=\"words\">{}</span>", escape(&one.article.title));
-        let mut cells = vec![one.number.to_string(), title, escape(&one.stage)];
+        let mut cells = vec![one.number.to_string(), title, one.stage.to_string()];
         cells.extend(counts);
         cells
     });
@@ -61,7 +61,7 @@ fn article(stages: &[Repeated]) -> String {
 fn pictured(one: &Repeated) -> String {
     match picture::ratios(&one.findings) {
         none if none.is_empty() => none,
-        svg => format!("<p>Stage {}:</p>\n{svg}", escape(&one.stage)),
+        svg => format!("<p>Stage {}:</p>\n{svg}", one.stage),
     }
 }
 

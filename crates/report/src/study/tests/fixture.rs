@@ -1,6 +1,7 @@
 //! An experiment of known truth for tests: it looks like `ahci-or-ide`, made up from a seed.
 
 use drivelab_analysis::study::{ArmInfo, CurvePoint, Experiment, RunSample, WorkloadInfo};
+use drivelab_core::StageName;
 use drivelab_core::histogram::Histogram;
 use drivelab_core::outline::Risk;
 use drivelab_core::plan::{Design, Plan};
@@ -64,7 +65,7 @@ pub(crate) fn experiment(seed: u64, blocks: u32) -> Experiment {
     Experiment {
         title: "Is it worth enabling AHCI?".to_owned(),
         article: None,
-        stage: "simulate".to_owned(),
+        stage: StageName::Simulate,
         seed,
         blocks,
         design: Design::Interleaved,

@@ -210,8 +210,7 @@ fn table(result: &StudyResult) -> Table {
 /// The basis of the figures: blocks, stage, margin.
 fn basis(result: &StudyResult, look: Look) -> String {
     let experiment = &result.experiment;
-    let is_virtual = matches!(experiment.stage.as_str(), "simulate" | "kernel");
-    let drives = match (is_virtual, result.is_sampled()) {
+    let drives = match (experiment.stage.is_virtual(), result.is_sampled()) {
         (true, true) => ", each of another simulated drive: no real drive was involved",
         (true, false) => ", simulated: no real drive was involved",
         (false, _) => "",

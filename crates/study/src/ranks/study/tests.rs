@@ -215,7 +215,7 @@ fn carry_out_here(
     let header = Header {
         schema: PLAN_SCHEMA.into(),
         target: target.clone(),
-        stage: "hardware".into(),
+        stage: drivelab_core::StageName::Hardware,
         seed: study.seed,
         plan: Plan::new(Design::Interleaved, 2, 3, study.seed),
         asked: None,
