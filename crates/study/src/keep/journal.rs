@@ -164,6 +164,14 @@ impl Journal {
     }
 }
 
+impl Drop for Journal {
+    fn drop(&mut self) {
+        // A program that is being started has its copy of this file until it replaces the fork, and
+        // with the copy the lock. Where unlocking fails, closing the file is what remains.
+        let _ = self.file.unlock();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,7 +214,10 @@ mod tests {
         journal.append("{\"a\":3}", &Control::unattended()).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"{\"a\":1}\nXX\n{\"a\":2}\n{\"a\":3}\n");
         assert!(open().is_err(), "one process at a time");
+        // As in a program that another thread is starting.
+        let copy = journal.file.try_clone().unwrap();
         drop(journal);
         assert_eq!(open().unwrap().lines().unwrap().len(), 4);
+        drop(copy);
     }
 }
