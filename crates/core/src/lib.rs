@@ -24,7 +24,6 @@ pub mod recipe;
 pub mod record;
 pub mod request;
 pub mod rng;
-mod stage;
 pub mod target;
 pub mod units;
 pub mod usage;
@@ -37,9 +36,9 @@ pub use device::{Destaged, Device};
 pub use disk::Disk;
 pub use foreign::{TraceEntry, csv};
 pub use histogram::Histogram;
+pub use plan::StageName;
 pub use request::{Completion, IoError, Op, Request, RequestId, ServedBy};
 pub use rng::{Rng, hypercube};
-pub use stage::StageName;
 pub use target::{Rejected, Target, TargetError};
 pub use units::{Bytes, Lba, Ratio, Sectors, Span, Time};
 pub use words::{

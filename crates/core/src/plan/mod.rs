@@ -4,9 +4,13 @@
 //! complete blocks keep drift out of the comparison: each block contains every arm once, close
 //! together and in an order that is balanced over the blocks.
 
+mod stage;
+
 use serde::{Deserialize, Serialize};
 
 use crate::rng::Rng;
+
+pub use stage::StageName;
 
 /// The layout of arms over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
