@@ -7,7 +7,6 @@ use postgres::Config;
 use postgres::config::SslMode;
 
 use crate::error::ArchiveError;
-use drivelab_core::Invalid;
 
 /// The proof that a connection to a server must give; the words are those of libpq.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -148,6 +147,8 @@ fn mode(word: &str) -> Result<Mode, ArchiveError> {
 
 #[cfg(test)]
 mod tests {
+    use drivelab_core::Invalid;
+
     use super::*;
 
     fn security(options: &str) -> Result<Security, Invalid> {
