@@ -32,5 +32,6 @@ mod single_run;
 pub mod sysbench;
 pub mod tiotest;
 pub mod trace;
+mod web;
 pub mod wrk;
 mod xml;

@@ -2,6 +2,13 @@
 
 use crate::found::decimal;
 
+/// Bytes of a MiB.
+pub(crate) const MIB: f64 = 1_048_576.0;
+/// The percentiles that are compared: name, share, and the number of requests that each needs, a
+/// hundred beyond it, as for drivelab's runs.
+pub(crate) const PERCENTILES: [(&str, f64, f64); 3] =
+    [("p50", 0.5, 200.0), ("p99", 0.99, 10_000.0), ("p99_9", 0.999, 100_000.0)];
+
 /// The meaning of a comma within a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Comma {

@@ -1,10 +1,11 @@
 //! `ApacheBench`: the output of `ab` 2.3.
 
 use drivelab_core::csv::{Line, ParseError, lines};
-use drivelab_core::foreign::{Imported, ImportedRun};
-use drivelab_core::record::{Better, Figure, Flaw, Label, Nature, Remark, Work, size};
+use drivelab_core::foreign::Imported;
+use drivelab_core::record::{Better, Figure, Work, size};
 
-use crate::found::{Found, detail, figure, labelled, number, put};
+use crate::found::{Found, detail, figure, number, put};
+use crate::web::{self, Answers};
 
 const BANNER: &str = "This is ApacheBench, Version ";
 /// Lines that describe the settings, and progress.
@@ -86,12 +87,8 @@ impl Run {
     fn finish(self, found: &mut Found) {
         // ab asks for one URL again and again, so the file is read from disk at most once.
         let why = "one small page is served from memory: it measures the CPU";
-        let mut phase = labelled("requests", Nature::Cpu, why, self.figures);
-        phase.remarks.push(Remark::new(Label::NotDisk, "the page is served from memory"));
-        let (failed, requests) = (self.failed, self.requests.max(self.failed));
-        let flaws = (failed > 0).then_some(Flaw::Failed { failed, requests }).into_iter().collect();
-        let (line, work, phases) = (self.line, self.work, vec![phase]);
-        found.add(ImportedRun { line, work, phases, flaws, ..ImportedRun::default() });
+        let answers = Answers { failed: self.failed, requests: self.requests };
+        found.add(web::run(self.line, self.work, (self.figures, why), answers));
     }
 }
 

@@ -1,7 +1,7 @@
 //! An output in the form of `ab` 2.3.
 
 use super::*;
-use drivelab_core::record::Phase;
+use drivelab_core::record::{Label, Nature, Phase};
 
 const RUN: &str = "This is ApacheBench, Version 2.3 <$Revision: 1901567 $>
 Copyright 1996 Adam Twiss, Zeus Technology Ltd, http://www.zeustech.net/

@@ -8,6 +8,7 @@ use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Figure, Label, Nature, Phase, ReadBack, Remark, Work};
 
 use crate::found::{Found, detail, figure, labelled, number, put, transfer};
+use crate::quantity::MIB;
 use crate::sign::in_a_line;
 
 /// A kind of access, as named by the tables and by `-T`, longest first.
@@ -17,7 +18,6 @@ const KINDS: [(&str, &str, &str); 4] = [
     ("Write", "write", "write"),
     ("Read", "read", "read"),
 ];
-const MIB: f64 = 1_048_576.0;
 const BANNER: &str = "Tiotest results for ";
 
 /// True if a text contains results of `tiotest`.

@@ -3,11 +3,12 @@
 //! wrk2 shows itself by `Thread calibration` and by the spectrum of its histogram.
 
 use drivelab_core::csv::{Line, ParseError, lines, quote};
-use drivelab_core::foreign::{Imported, ImportedRun};
-use drivelab_core::record::{Better, Figure, Flaw, Label, Nature, Remark, Work};
+use drivelab_core::foreign::Imported;
+use drivelab_core::record::{Better, Figure, Label, Remark, Work};
 
-use crate::found::{Found, decimal, detail, figure, labelled, put, seconds};
+use crate::found::{Found, decimal, detail, figure, put, seconds};
 use crate::sign::in_a_line;
+use crate::web::{self, Answers};
 
 // Units that end with the letter of another come before it.
 /// Units of time in milliseconds, and of amounts, which are binary.
@@ -122,18 +123,14 @@ impl Run {
                 }
             }
         }
-        let mut phase = labelled("requests", Nature::Cpu, why, self.figures);
-        phase.remarks.push(Remark::new(Label::NotDisk, "the page is served from memory"));
         let (failed, requests) = (self.failed, self.requests.max(self.failed));
-        let flaws: Vec<Flaw> =
-            (failed > 0).then_some(Flaw::Failed { failed, requests }).into_iter().collect();
         if failed > 0 && failed == requests {
             found.note(
                 "Every answer was an error: the rate is that of errors, not of pages.".to_owned(),
             );
         }
-        let (line, work, phases) = (self.line, self.work, vec![phase]);
-        found.add(ImportedRun { line, work, phases, flaws, ..ImportedRun::default() });
+        let answers = Answers { failed, requests };
+        found.add(web::run(self.line, self.work, (self.figures, why), answers));
     }
 }
 
@@ -216,7 +213,7 @@ fn time(line: Line, name: &str, text: &str) -> Result<Figure, ParseError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use drivelab_core::record::Phase;
+    use drivelab_core::record::{Flaw, Nature, Phase};
 
     const RUN: &str = "Running 30s test @ http://127.0.0.1:8080/index.html
   12 threads and 400 connections

@@ -8,10 +8,10 @@ use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Figure, Nature, Phase, Work};
 
 use crate::found::{Found, decimal, figure, labelled, phase, put, slug, transfer};
+use crate::quantity::MIB;
 use crate::sign::in_a_line;
 
 const TITLE: &str = "OPERATION RESULT TYPE";
-const MIB: f64 = 1_048_576.0;
 /// Maximum number of columns of a file of results; elbencho 3 has a hundred.
 const COLUMNS_MAX: usize = 300;
 

@@ -5,10 +5,10 @@ use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Figure, Nature, Phase, Work};
 
 use crate::found::{Found, decimal, figure, labelled, phase};
+use crate::quantity::MIB;
 use crate::sign::in_a_line;
 
 const TITLE: &str = "bw(MiB/s)";
-const MIB: f64 = 1_048_576.0;
 
 /// The columns of `access    bw(MiB/s)  IOPS ... iter`.
 fn header(line: &str) -> Option<Vec<&str>> {

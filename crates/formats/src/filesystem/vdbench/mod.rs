@@ -10,11 +10,11 @@ use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Figure, Label, Phase, Remark, Work};
 
 use crate::found::{Found, decimal, detail, figure, transfer};
+use crate::quantity::MIB;
 use crate::sign::in_a_line;
 
 const AVERAGE: &str = "avg_";
 const STARTING: &str = "Starting RD=";
-const MIB: f64 = 1_048_576.0;
 /// The first values of every version for block devices.
 const FIRST: [&str; 5] = ["i/o rate", "mb/sec 1024**2", "bytes i/o", "read pct", "resp time"];
 /// Maximum number of columns of a line.

@@ -6,11 +6,7 @@ use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
 use super::output::{Job, Latency, Output, Side};
 use super::settings::Settings;
 use crate::found::Found;
-
-/// The percentiles that are compared, with their share and the number of requests that each needs:
-/// a hundred beyond it, as for drivelab's runs.
-const PERCENTILES: [(&str, f64, f64); 3] =
-    [("p50", 0.5, 200.0), ("p99", 0.99, 10_000.0), ("p99_9", 0.999, 100_000.0)];
+use crate::quantity::PERCENTILES;
 
 /// A job and its copies (`numjobs`) during reading.
 pub(super) struct Section<'a> {
