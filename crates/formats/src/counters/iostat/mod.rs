@@ -1,22 +1,24 @@
-//! sysstat's `iostat -x` and `-d`: text of versions 9 to 12, and JSON (`-o JSON`).
+//! sysstat's `iostat -x` and `-d`: text of versions 5 to 12, and JSON (`-o JSON`).
 //!
 //! Each device is an arm; its figures are means over the reports, without the first where there
-//! are others: that one is the mean since the boot. kB are 1024 bytes and MB 2²⁰ (a sector is half
-//! a kB). `svctm` is left out: it is not measured, and newer versions dropped it.
+//! are others: that one is the mean since the boot, which `-y` omits. kB are 1024 bytes and MB 2²⁰
+//! (a sector is half a kB). `svctm` is left out: it is not measured, and newer versions dropped it.
 
 use std::collections::BTreeMap;
 
-use drivelab_core::csv::{ParseError, lines};
+use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Figure, Nature};
 
 use crate::found::{Found, decimal, detail, figure, phase};
+use crate::quantity::MIB;
 use crate::sign::in_a_line;
 
+/// Maximum number of columns of a heading; iostat has 23.
+const COLUMNS_MAX: usize = 100;
 /// Maximum number of devices of a file.
 const DEVICES_MAX: usize = 10_000;
 const KIB: f64 = 1024.0;
-const MIB: f64 = 1_048_576.0;
 
 /// The weights of the mean of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +46,7 @@ const fn column(
     Column { printed, name, factor, unit, over }
 }
 
-const COLUMNS: [Column; 25] = [
+const COLUMNS: [Column; 27] = [
     column("r/s", "read_iops", 1.0, "1/s", Over::Reports),
     column("w/s", "write_iops", 1.0, "1/s", Over::Reports),
     column("d/s", "trim_iops", 1.0, "1/s", Over::Reports),
@@ -62,6 +64,9 @@ const COLUMNS: [Column; 25] = [
     column("MB_wrtn/s", "write_bytes_per_s", MIB, "B/s", Over::Reports),
     column("Blk_read/s", "read_bytes_per_s", 512.0, "B/s", Over::Reports),
     column("Blk_wrtn/s", "write_bytes_per_s", 512.0, "B/s", Over::Reports),
+    // Old versions print sectors, some of them beside kB.
+    column("rsec/s", "read_bytes_per_s", 512.0, "B/s", Over::Reports),
+    column("wsec/s", "write_bytes_per_s", 512.0, "B/s", Over::Reports),
     column("await", "await", 1.0, "ms", Over::Requests("r/s")),
     column("r_await", "read_await", 1.0, "ms", Over::Requests("r/s")),
     column("w_await", "write_await", 1.0, "ms", Over::Requests("w/s")),
@@ -81,10 +86,30 @@ fn heading(line: &str) -> Option<Vec<Option<usize>>> {
     }
     let mut words = from.split_ascii_whitespace();
     let first = words.next()?;
-    let columns: Vec<_> = words.map(index).collect();
+    let columns: Vec<_> = words.take(COLUMNS_MAX).map(index).collect();
     let is_heading =
         first.trim_end_matches(':') == "Device" && columns.iter().flatten().count() > 1;
     is_heading.then_some(columns)
+}
+
+/// The columns of the second line of a heading that a mail program broke.
+fn continued(line: &str) -> Option<Vec<Option<usize>>> {
+    let words: Vec<&str> = line.split_ascii_whitespace().take(COLUMNS_MAX).collect();
+    let is_heading = words.iter().all(|word| number(word).is_none());
+    let columns: Vec<_> = words.into_iter().map(index).collect();
+    (is_heading && columns.iter().flatten().next().is_some()).then_some(columns)
+}
+
+/// True for the first line of a call: `Linux 5.17.11 (host) ...`.
+fn is_banner(line: &str) -> bool {
+    line.trim_ascii_start().starts_with("Linux ") && line.contains('(')
+}
+
+/// The options of a command line, `-xy 1 10`.
+fn command(line: &str) -> Option<&str> {
+    let line = line.trim_ascii_start();
+    let line = line.strip_prefix("sudo ").unwrap_or(line);
+    line.strip_prefix("iostat ").filter(|options| options.starts_with(['-', '1', '2', '5']))
 }
 
 /// The value of a column in a row; 0 for a column that it does not have.
@@ -116,7 +141,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     } else {
         watch.text(text, &mut found)?;
     }
-    watch.finish(&mut found);
+    watch.end(&mut found);
     found.finish("give the complete output of `iostat -x`, with its headings")
 }
 
@@ -136,30 +161,90 @@ struct Device {
     sums: [Sum; COLUMNS.len()],
 }
 
+/// One call of iostat.
 #[derive(Debug, Default)]
 struct Watch {
     devices: BTreeMap<String, Device>,
+    /// The first report is one of an interval (`-y`).
+    omits_boot: bool,
+}
+
+/// A table during reading.
+#[derive(Debug, Default)]
+struct Rows<'a> {
+    columns: Vec<Option<usize>>,
+    /// The words of a row, which a mail program may have broken into two lines.
+    words: Vec<&'a str>,
+    /// The line where the row begins, and the last line that was taken.
+    begin: usize,
+    last: usize,
+    /// The last line was the heading.
+    is_headed: bool,
+}
+
+impl<'a> Rows<'a> {
+    /// Takes a line; true if it completes a row.
+    fn take(&mut self, line: Line<'a>) -> bool {
+        // A blank line, or the CPU's own table, ends a table.
+        let is_apart =
+            line.number > self.last + 1 || line.text.trim_ascii_start().starts_with("avg-cpu");
+        self.last = line.number;
+        if let Some(columns) = heading(line.text) {
+            *self = Self { columns, last: line.number, is_headed: true, ..Self::default() };
+            return false;
+        }
+        let is_headed = std::mem::take(&mut self.is_headed);
+        if is_apart {
+            *self = Self { last: line.number, ..Self::default() };
+        }
+        if self.columns.is_empty() {
+            return false;
+        }
+        if let Some(more) = continued(line.text).filter(|_| is_headed && !is_apart) {
+            self.columns.extend(more);
+            self.columns.truncate(COLUMNS_MAX);
+            return false;
+        }
+        let mut words = line.text.split_ascii_whitespace().take(COLUMNS_MAX + 2).peekable();
+        // No device has a number for its name: such a line continues the one above.
+        if words.peek().is_some_and(|word| number(word).is_none()) {
+            self.words.clear();
+            self.begin = line.number;
+        } else if self.words.is_empty() {
+            return false;
+        }
+        self.words.extend(words);
+        let is_row = self.words.len() == self.columns.len() + 1;
+        if self.words.len() > self.columns.len() {
+            // A row of another table has other columns, and none of them is guessed.
+            return is_row || std::mem::take(&mut self.words).is_empty();
+        }
+        false
+    }
 }
 
 impl Watch {
     fn text(&mut self, text: &str, found: &mut Found) -> Result<(), ParseError> {
-        let mut columns: Vec<Option<usize>> = Vec::new();
+        let (mut rows, mut omits_boot) = (Rows::default(), false);
         for line in lines(text)? {
-            if let Some(read) = heading(line.text) {
-                columns = read;
-                continue;
-            }
-            let words: Vec<&str> = line.text.split_ascii_whitespace().take(100).collect();
-            // A row of another table has other columns, and none of them is guessed.
-            let values: Option<Vec<f64>> = words.iter().skip(1).map(|word| number(word)).collect();
-            let is_row = !columns.is_empty() && words.len() == columns.len() + 1;
-            match values.filter(|_| is_row) {
-                Some(values) => {
-                    let row = columns.iter().zip(values).filter_map(|(at, it)| Some(((*at)?, it)));
-                    self.row(line.number, words[0], &row.collect::<Vec<_>>(), found);
-                }
-                None if is_row => found.unknown(line.number, line.text),
-                None => {}
+            if let Some(options) = command(line.text) {
+                self.end(found);
+                let mut words = options.split_ascii_whitespace();
+                omits_boot = words.any(|it| it.starts_with('-') && it.contains('y'));
+                self.omits_boot = omits_boot;
+            } else if is_banner(line.text) {
+                self.end(found);
+                self.omits_boot = std::mem::take(&mut omits_boot);
+                rows = Rows { last: line.number, ..Rows::default() };
+            } else if rows.take(line) {
+                let words = std::mem::take(&mut rows.words);
+                let values: Option<Vec<f64>> = words[1..].iter().map(|word| number(word)).collect();
+                let Some(values) = values else {
+                    found.unknown(rows.begin, line.text);
+                    continue;
+                };
+                let row = rows.columns.iter().zip(values).filter_map(|(at, it)| Some(((*at)?, it)));
+                self.row(rows.begin, words[0], &row.collect::<Vec<_>>(), found);
             }
         }
         Ok(())
@@ -214,7 +299,7 @@ impl Watch {
             };
             let sum = &mut device.sums[*at];
             // The first report is kept apart: it is the mean since the boot.
-            if device.reports == 1 {
+            if device.reports == 1 && !self.omits_boot {
                 sum.first = Some(*value);
             } else {
                 sum.weighted += value * weight;
@@ -223,12 +308,23 @@ impl Watch {
         }
     }
 
+    /// Ends a call.
+    fn end(&mut self, found: &mut Found) {
+        std::mem::take(self).finish(found);
+    }
+
     fn finish(self, found: &mut Found) {
+        if self.devices.is_empty() {
+            return;
+        }
         let is_one = self.devices.values().all(|device| device.reports == 1);
-        if is_one {
-            found.note("The one report is the mean since the boot of the system.".to_owned());
-        } else {
-            found.note("The first report, the mean since the boot, is left out.".to_owned());
+        let note = match () {
+            () if self.omits_boot => None,
+            () if is_one => Some("The one report is the mean since the boot of the system."),
+            () => Some("The first report, the mean since the boot, is left out."),
+        };
+        if let Some(note) = note {
+            found.note(note.to_owned());
         }
         let notes = [
             "`await` is the time from the arrival in the queue of the kernel to the completion: with a \
@@ -262,6 +358,11 @@ impl Device {
                 Over::Reports if column.name == "queue" || column.name == "util" => Better::Neither,
                 Over::Reports => Better::More,
             };
+            // A version that prints both has bytes in kB already.
+            let is_known = figures.iter().any(|figure: &Figure| figure.name == column.name);
+            if is_known {
+                continue;
+            }
             // What never happened has no time.
             if better != Better::Less || value > 0.0 {
                 let of = if better == Better::Neither { detail } else { figure };

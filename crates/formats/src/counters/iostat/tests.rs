@@ -73,6 +73,49 @@ fn blocks_have_512_bytes() {
 }
 
 #[test]
+fn a_table_ends_and_the_next_call_begins() {
+    let short = "Linux 5.17.11 (host)\n\navg-cpu:  %user   %nice %system %iowait  %steal   %idle\n           \
+                 6.61    0.00    7.61    8.98    0.00   76.79\n\n\
+                 Device             tps    kB_read/s    kB_wrtn/s    kB_read    kB_wrtn\n\
+                 sda               8.59         4.00       114.16       1000       2000\n\n";
+    let imported = parse(&short.repeat(2)).unwrap();
+    let arms: Vec<&str> = imported.runs.iter().map(|run| run.arm.as_str()).collect();
+    assert_eq!(arms, ["sda", "sda"], "two calls of one report each");
+    // Without blank lines.
+    let imported = parse(&short.repeat(2).replace("\n\n", "\n")).unwrap();
+    assert_eq!(imported.runs.len(), 2);
+    assert!(imported.runs.iter().all(|run| run.arm == "sda"));
+}
+
+#[test]
+fn without_the_report_since_the_boot_every_report_counts() {
+    let found = values(&format!("$ x\niostat -xy 1 3\n{TEXT}"));
+    let iops = found.iter().find(|(_, name, _)| name == "read_iops").unwrap().2;
+    assert!((iops - 401.0 / 3.0).abs() < 1e-9, "{iops}");
+}
+
+#[test]
+fn sectors_of_old_versions_have_512_bytes() {
+    let text =
+        "Device:  rrqm/s wrqm/s r/s w/s rsec/s wsec/s await\nsda 0.0 0.0 1.0 2.0 8.0 16.0 3.0\n";
+    let found = values(text);
+    assert!(found.contains(&("sda".into(), "read_bytes_per_s".into(), 4096.0)), "{found:?}");
+    let both = text.replace("await", "rkB/s").replace(" 3.0\n", " 4.0\n");
+    let found = values(&both);
+    assert_eq!(found.iter().filter(|(_, name, _)| name == "read_bytes_per_s").count(), 1);
+}
+
+#[test]
+fn tables_that_a_mail_broke_are_joined() {
+    let text = "Device r/s w/s rkB/s\nwkB/s await %util\nsda 1.00 2.00 8.00\n16.00 3.00 4.00\n\
+                sdb 5.00 6.00 0.00\n0.00 7.00 8.00\n";
+    let found = values(text);
+    assert!(found.contains(&("sda".into(), "await".into(), 3.0)), "{found:?}");
+    assert!(found.contains(&("sdb".into(), "util".into(), 8.0)), "{found:?}");
+    assert!(found.iter().all(|(arm, ..)| arm.starts_with("sd")), "{found:?}");
+}
+
+#[test]
 fn rows_with_other_columns_are_not_read() {
     let imported = parse(&TEXT.replace("300.00", "30x.00")).unwrap();
     assert!(imported.unknown[0].starts_with("line 13: `sda"), "{:?}", imported.unknown);

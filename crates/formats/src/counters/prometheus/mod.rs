@@ -8,18 +8,19 @@ use std::collections::BTreeMap;
 
 use drivelab_core::csv::{ParseError, lines};
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
+use drivelab_core::record::{self, Better, Figure, Nature, Phase, Remark};
 
 use crate::found::{Found, detail, figure, phase, slug};
+use crate::quantity::PERCENTILES;
 use crate::sign::in_a_line;
 
-/// The names of times of disks contain one of these.
+/// The names of times of disks contain one of these as whole words.
 const OF_DISKS: [&str; 6] = ["fsync", "disk", "wal", "backend_commit", "sync_duration", "io_time"];
 /// Maximum number of histograms, and of buckets of each.
 const HISTOGRAMS_MAX: usize = 10_000;
 const BUCKETS_MAX: usize = 1000;
-const QUANTILES: [(&str, f64, f64); 3] =
-    [("p50", 0.5, 200.0), ("p99", 0.99, 10_000.0), ("p99_9", 0.999, 100_000.0)];
+/// Maximum number of labels of a line.
+const LABELS_MAX: usize = 100;
 const BUCKET: &str = "_seconds_bucket{";
 
 /// True if a text contains such a histogram.
@@ -30,7 +31,44 @@ pub fn is_prometheus(text: &str) -> bool {
 }
 
 fn is_of_disks(name: &str) -> bool {
-    OF_DISKS.iter().any(|part| name.contains(part))
+    // `firewall` is no `wal`.
+    OF_DISKS.iter().any(|part| {
+        name.match_indices(part).any(|(at, _)| {
+            let (before, behind) = (&name[..at], &name[at + part.len()..]);
+            let is_begin = before.is_empty() || before.ends_with(['_', ':']);
+            is_begin && (behind.is_empty() || behind.starts_with('_'))
+        })
+    })
+}
+
+/// A label: its name, its value as written, and both together.
+struct Label<'a> {
+    name: &'a str,
+    value: &'a str,
+    whole: &'a str,
+}
+
+/// The labels behind an opening brace, and the text behind the closing one. A value may contain
+/// braces and commas, and an escaped quotation mark.
+fn labels(inside: &str) -> Option<(Vec<Label<'_>>, &str)> {
+    let (mut labels, mut rest) = (Vec::new(), inside);
+    while labels.len() < LABELS_MAX {
+        rest = rest.trim_start_matches([' ', ',']);
+        if let Some(behind) = rest.strip_prefix('}') {
+            return Some((labels, behind));
+        }
+        let (name, value) = rest.split_once("=\"")?;
+        let mut is_escaped = false;
+        let end = value.find(|c| {
+            let is_end = c == '"' && !is_escaped;
+            is_escaped = c == '\\' && !is_escaped;
+            is_end
+        })?;
+        let whole = &rest[..name.len() + 2 + end + 1];
+        labels.push(Label { name: name.trim(), value: &value[..end], whole });
+        rest = &value[end + 1..];
+    }
+    None
 }
 
 /// A line of a histogram.
@@ -55,16 +93,16 @@ fn sample(line: &str) -> Option<Sample<'_>> {
         return None;
     }
     let (labels, value) = match rest.strip_prefix('{') {
-        Some(inside) => inside.split_once('}')?,
-        None => ("", rest),
+        Some(inside) => labels(inside)?,
+        None => (Vec::new(), rest),
     };
     let mut limit = None;
     let mut others = Vec::new();
-    for label in labels.split(',').map(str::trim).filter(|label| !label.is_empty()) {
-        match label.strip_prefix("le=") {
-            Some("\"+Inf\"") => limit = Some(f64::INFINITY),
-            Some(text) => limit = Some(finite(text.trim_matches('"'))?),
-            None => others.push(label),
+    for label in labels {
+        match (label.name, label.value) {
+            ("le", "+Inf") => limit = Some(f64::INFINITY),
+            ("le", value) => limit = Some(finite(value)?),
+            _ => others.push(label.whole),
         }
     }
     let value = finite(value.split_whitespace().next()?)?;
@@ -73,14 +111,16 @@ fn sample(line: &str) -> Option<Sample<'_>> {
 
 /// A number, in any form that Go prints.
 fn finite(text: &str) -> Option<f64> {
-    text.parse::<f64>().ok().filter(|value| (0.0..1e15).contains(value))
+    let value = text.parse::<f64>().ok().filter(|value| (0.0..1e15).contains(value))?;
+    // There is a zero with a sign.
+    Some(value.abs())
 }
 
 #[derive(Debug, Default)]
 struct Histogram {
     line: usize,
-    /// Upper limits in seconds, and the requests up to them.
-    buckets: Vec<(f64, f64)>,
+    /// The requests up to each limit, by the bits of its seconds, which sort as these do.
+    buckets: BTreeMap<u64, f64>,
     sum: Option<f64>,
     count: Option<f64>,
 }
@@ -89,28 +129,43 @@ struct Histogram {
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("Prometheus");
     let mut histograms: BTreeMap<(String, String), Histogram> = BTreeMap::new();
+    let mut earlier = Vec::new();
     for line in lines(text)? {
         let Some(sample) = sample(line.text).filter(|sample| is_of_disks(sample.name)) else {
             continue;
         };
-        let key = (sample.name.to_owned(), sample.labels);
-        if histograms.len() == HISTOGRAMS_MAX && !histograms.contains_key(&key) {
+        let key = (sample.name.to_owned(), sample.labels.clone());
+        let is_known = histograms.contains_key(&key);
+        let is_repeated = histograms.get(&key).is_some_and(|it| it.has(&sample));
+        let is_full = histograms.len() + earlier.len() == HISTOGRAMS_MAX;
+        if is_full && (is_repeated || !is_known) {
             found.unread(line.number, "more histograms than are read");
             continue;
         }
-        let histogram = histograms.entry(key).or_default();
+        let histogram = histograms.entry(key.clone()).or_default();
+        if is_repeated {
+            // The metrics were fetched again.
+            earlier.push((key, std::mem::take(histogram)));
+        }
         histogram.line = if histogram.line == 0 { line.number } else { histogram.line };
         // A bucket without a limit is damaged.
         match (sample.of, sample.limit) {
             ("bucket", Some(limit)) if histogram.buckets.len() < BUCKETS_MAX => {
-                histogram.buckets.push((limit, sample.value));
+                histogram.buckets.insert(limit.to_bits(), sample.value);
             }
             ("sum", _) => histogram.sum = Some(sample.value),
             ("count", _) => histogram.count = Some(sample.value),
             _ => found.unknown(line.number, line.text),
         }
     }
-    for ((name, labels), histogram) in histograms {
+    earlier.extend(histograms);
+    earlier.sort_by_key(|(_, histogram)| histogram.line);
+    for ((name, labels), histogram) in earlier {
+        if histogram.count().is_none() {
+            let why = "a histogram without `_count` or the bucket `+Inf`: it does not say how many \
+                       there were";
+            found.unread(histogram.line, why);
+        }
         let phases = vec![histogram.phase(&name)];
         found.run(histogram.line, &labels, phases);
     }
@@ -121,25 +176,38 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
 }
 
 impl Histogram {
+    /// True if it has the value of a sample already.
+    fn has(&self, sample: &Sample) -> bool {
+        match sample.of {
+            "sum" => self.sum.is_some(),
+            "count" => self.count.is_some(),
+            _ => sample.limit.is_some_and(|limit| self.buckets.contains_key(&limit.to_bits())),
+        }
+    }
+
+    /// The number of all requests, if it is known.
+    fn count(&self) -> Option<f64> {
+        self.count.or_else(|| self.buckets.get(&f64::INFINITY.to_bits()).copied())
+    }
+
     fn phase(&self, name: &str) -> Phase {
-        let mut buckets = self.buckets.clone();
-        // Exporters print buckets in order, people paste them in any.
-        buckets.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let last = buckets.last().map(|(_, count)| *count);
-        let count = self.count.or(last).unwrap_or(0.0);
+        let buckets = self.buckets.iter().map(|(limit, count)| (f64::from_bits(*limit), *count));
+        let buckets: Vec<(f64, f64)> = buckets.collect();
+        let count = self.count().unwrap_or(0.0);
         let mut figures: Vec<Figure> = Vec::new();
         if let Some(sum) = self.sum.filter(|_| count > 0.0) {
             figures.push(figure("lat_mean_ns", sum / count * 1e9, "", Better::Less));
         }
-        for (quantile, share, needed) in QUANTILES {
-            let Some(value) = within(&buckets, share * count).filter(|_| count >= needed) else {
+        for (quantile, share, needed) in PERCENTILES {
+            let is_known = count > 0.0 && count >= needed;
+            let Some(value) = within(&buckets, share * count).filter(|_| is_known) else {
                 continue;
             };
             let mut read = figure(&format!("lat_{quantile}_ns"), value * 1e9, "", Better::Less);
             let (_, is_last) = bucket(&buckets, share * count).unwrap_or_default();
             if is_last {
                 let why = "beyond the last bucket: at least this long";
-                read.remarks.push(Remark::new(Label::ToolDefect, why));
+                read.remarks.push(Remark::new(record::Label::ToolDefect, why));
             }
             figures.push(read);
         }

@@ -44,17 +44,47 @@ fn a_quantile_beyond_the_last_bucket_says_so() {
     let p99 = imported.runs[0].phases[0].figures.iter().find(|it| it.name == "lat_p99_ns");
     let p99 = p99.unwrap();
     assert_eq!(p99.value.to_bits(), 4e6_f64.to_bits());
-    assert_eq!(p99.remarks[0].label, Label::ToolDefect);
+    assert_eq!(p99.remarks[0].label, record::Label::ToolDefect);
 }
 
 #[test]
 fn labels_are_arms_and_other_histograms_are_left_out() {
     let two = RUN.replace("{le=", "{node=\"a\",le=").replace("_sum 46", "_sum{node=\"b\"} 46");
     let arms: Vec<String> = parse(&two).unwrap().runs.into_iter().map(|run| run.arm).collect();
-    assert_eq!(arms[1], "node=\"a\"");
+    assert_eq!(arms, ["node=\"a\"", ""], "in the order of lines; a sum alone has no figures");
     for text in ["http_request_duration_seconds_bucket{le=\"0.5\"} 7\n", "a_seconds_sum 5\n"] {
         assert!(!is_prometheus(text), "{text}");
     }
+}
+
+#[test]
+fn metrics_that_were_fetched_again_are_another_run() {
+    let runs = parse(&RUN.repeat(3)).unwrap().runs;
+    assert_eq!(runs.len(), 3);
+    assert_eq!(runs[0].phases[0].figures, runs[2].phases[0].figures);
+}
+
+#[test]
+fn without_the_number_of_all_there_is_no_quantile() {
+    let part = &RUN[..RUN.find("etcd_disk_wal_fsync_duration_seconds_bucket{le=\"+Inf").unwrap()];
+    let error = parse(part).unwrap_err().to_string();
+    assert!(error.starts_with("it contains no results of Prometheus"), "{error}");
+    let counted = format!("{part}etcd_disk_wal_fsync_duration_seconds_count 20000\n");
+    assert_eq!(values(&counted).len(), 3);
+}
+
+#[test]
+fn names_are_told_by_whole_words() {
+    assert!(is_of_disks("wal_fsync") && is_of_disks("a:wal_b") && is_of_disks("tsdb_wal"));
+    assert!(!is_of_disks("firewall_rule") && !is_of_disks("walk"));
+}
+
+#[test]
+fn values_of_labels_contain_any_character() {
+    let label = r#"{path="/a},\"b",le="#;
+    let text = RUN.replace("{le=", label);
+    let runs = parse(&text).unwrap().runs;
+    assert!(runs.iter().any(|run| run.arm == r#"path="/a},\"b""#), "{runs:?}");
 }
 
 proptest::proptest! {
