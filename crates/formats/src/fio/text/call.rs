@@ -72,6 +72,11 @@ pub(super) struct Call {
     definitions: BTreeMap<String, Work>,
     /// Requests bypass the page cache, if the text states it.
     pub(super) direct: Option<bool>,
+    /// Writes wait for the disk: each in its own time (`sync`), or in a call that follows.
+    opens_synced: bool,
+    calls_sync: bool,
+    /// The option that sets the rate, as given.
+    rate: Option<String>,
     pub(super) jobs: Vec<Job>,
     /// The summary of a group was printed: reports of other jobs are of another call.
     pub(super) is_reported: bool,
@@ -85,6 +90,21 @@ impl Call {
     pub(super) fn define_job(&mut self, name: &str, work: Work) {
         if self.definitions.len() < JOBS_MAX {
             self.definitions.insert(name.to_owned(), work);
+        }
+    }
+
+    /// Takes an option of the command line that decides what is measured.
+    pub(super) fn option(&mut self, name: &str, value: &str) {
+        let is_on = !matches!(value, "0" | "false" | "none" | "");
+        match name {
+            "direct" => self.direct = Some(is_on),
+            "buffered" => self.direct = Some(!is_on),
+            "sync" => self.opens_synced = is_on,
+            "fsync" | "fdatasync" | "end_fsync" => self.calls_sync |= is_on,
+            "rate" | "rate_iops" if value.split(',').any(|it| !matches!(it, "" | "0")) => {
+                self.rate = Some(format!("{name}={}", value.chars().take(100).collect::<String>()));
+            }
+            _ => {}
         }
     }
 
@@ -119,9 +139,11 @@ impl Call {
     }
 
     pub(super) fn finish(self, found: &mut Found) {
-        // A client sums its servers up: their own reports precede the sum.
+        // A client sums its servers up: their own reports precede the sum, unless it was pasted
+        // alone.
         let mut sections: BTreeMap<&str, Vec<&Job>> = BTreeMap::new();
-        for job in self.jobs.iter().filter(|job| job.name != "All clients") {
+        let is_alone = self.jobs.iter().all(Job::is_sum);
+        for job in self.jobs.iter().filter(|job| is_alone || !job.is_sum()) {
             sections.entry(&job.name).or_default().push(job);
         }
         let Some((first, _)) = sections.first_key_value() else { return };
@@ -155,15 +177,23 @@ impl Call {
         assert!(!jobs.is_empty(), "a name is that of a job");
         let mut section = Section { name: &jobs[0].name, line: self.line, figures: vec![], found };
         section.read(jobs);
-        let figures = section.figures;
+        let mut figures = section.figures;
+        self.doubt_rates(&mut figures);
         let (mut nature, mut remarks) = (Nature::Disk, Vec::new());
         if work.get("ioengine") == Some("null") {
             nature = Nature::Cpu;
             remarks.push(Remark::new(Label::NotDisk, "`ioengine=null` does no I/O"));
         } else if self.direct == Some(false) {
             nature = Nature::PageCache;
-            let why = "the job ran with `direct=0`: the page cache may have answered";
-            remarks.push(Remark::new(Label::Nature(Nature::PageCache), why));
+            // Reads are never synced.
+            let reads =
+                jobs.iter().any(|job| [0, 3].iter().any(|kind| has_rate(&&job.sides[*kind])));
+            if reads || !(self.opens_synced || self.calls_sync) {
+                let why = "the job ran with `direct=0`: the page cache may have answered";
+                remarks.push(Remark::new(Label::Nature(nature), why));
+            } else if !self.opens_synced {
+                doubt_latencies(&mut figures);
+            }
         } else if self.direct.is_none() {
             let what = "fio's text does not say whether the page cache was bypassed (`direct=1`).";
             found.note(what.to_owned());
@@ -173,7 +203,32 @@ impl Call {
     }
 }
 
+impl Call {
+    /// Labels rates that are a setting.
+    fn doubt_rates(&self, figures: &mut [Figure]) {
+        let Some(option) = &self.rate else { return };
+        let why = format!("the job sets its rate (`{option}`): its latency is the result");
+        for figure in figures.iter_mut().filter(|it| it.better == Better::More) {
+            figure.remarks.push(Remark::new(Label::SetRate, why.clone()));
+        }
+    }
+}
+
+/// Labels latencies of writes that end in memory, although the rate waits for the disk.
+fn doubt_latencies(figures: &mut [Figure]) {
+    let why = "a buffered write ends in memory: the wait for the disk is in `sync`";
+    for figure in figures.iter_mut().filter(|it| it.better == Better::Less && it.nature.is_none()) {
+        figure.nature = Some(Nature::PageCache);
+        figure.remarks.push(Remark::new(Label::Nature(Nature::PageCache), why));
+    }
+}
+
 impl Job {
+    /// True for the sum that a client prints below the reports of its servers.
+    fn is_sum(&self) -> bool {
+        self.name == "All clients"
+    }
+
     fn flaw(&self) -> Option<Flaw> {
         if self.failed > 0 {
             let requests = self.sides.iter().take(3).map(|side| side.count).sum::<f64>();

@@ -15,6 +15,8 @@ use crate::quantity::{Comma, after, bytes_per_s, count, ns_of, split};
 use crate::sign::in_a_line;
 use call::{Call, Job, KINDS, Latency, PERCENTILES};
 
+/// Maximum number of words of a command line.
+const OPTIONS_MAX: usize = 1000;
 /// In the first line of each job's report.
 const REPORT: &str = ": (groupid=";
 
@@ -137,10 +139,8 @@ impl Reader {
         if !self.call.jobs.is_empty() {
             self.end(found);
         }
-        if let Some(value) = after(text, "direct=") {
-            self.call.direct = Some(value.starts_with(['1', 't']));
-        } else if is_command && text.contains("--direct ") {
-            self.call.direct = Some(true);
+        for (name, value) in options(text) {
+            self.call.option(name, value);
         }
     }
 
@@ -236,6 +236,23 @@ impl Reader {
         }
         is_read
     }
+}
+
+/// The options of a command line: `--direct=1`, `--direct 1` and `--direct`, which is the same; and
+/// that of a line of a job file.
+fn options(text: &str) -> Vec<(&str, &str)> {
+    let words: Vec<&str> = text.split_whitespace().take(OPTIONS_MAX).collect();
+    let mut options = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let is_first = at == 0 && word.contains('=');
+        let name =
+            word.trim_start_matches(['\'', '"']).strip_prefix("--").or(is_first.then_some(*word));
+        let Some(name) = name else { continue };
+        let value = words.get(at + 1).filter(|next| !next.starts_with('-'));
+        let (name, value) = name.split_once('=').unwrap_or((name, value.copied().unwrap_or("1")));
+        options.push((name, value.trim_matches(['\'', '"'])));
+    }
+    options
 }
 
 impl call::Side {

@@ -132,6 +132,33 @@ fn the_page_cache_is_named_where_the_command_says_so() {
     assert_eq!(null.runs[0].phases[0].nature, Nature::Cpu);
 }
 
+/// The labels of a figure of writes that ran with these options.
+fn labels(options: &str, name: &str) -> Vec<Label> {
+    let text = NEW.replace("--direct=1", options).replace("  read: IOPS", "  odd: IOPS");
+    let imported = parse(&text).unwrap();
+    let metrics = metrics(&imported);
+    let figure = metrics.iter().find(|it| it.name == name).unwrap();
+    figure.remarks.iter().map(|remark| remark.label).collect()
+}
+
+#[test]
+fn options_of_the_command_decide_what_was_measured() {
+    let (cache, single) = (Label::Nature(Nature::PageCache), Label::SingleRun);
+    assert_eq!(labels("--direct 0", "iops"), [cache, single]);
+    assert_eq!(labels("--direct 1", "iops"), [single]);
+    assert_eq!(labels("--direct", "iops"), [single]);
+    assert_eq!(labels("--direct=1 --rate_iops=50", "iops"), [single, Label::SetRate]);
+    assert_eq!(labels("--direct=0 --fsync=1", "iops"), [single]);
+    assert_eq!(labels("--direct=0 --fsync=1", "lat_mean_ns"), [single, cache]);
+    assert_eq!(labels("--direct=0 --sync=1", "lat_mean_ns"), [single]);
+}
+
+#[test]
+fn the_sum_of_clients_is_read_where_it_is_alone() {
+    let imported = parse(&NEW.replace("mix: (groupid", "All clients: (groupid")).unwrap();
+    assert_eq!(value(&imported, "read_iops").to_bits(), 67_400.0_f64.to_bits());
+}
+
 #[test]
 fn percentiles_of_few_requests_are_left_out() {
     let imported = parse(&NEW.replace("total=2022067", "total=9000")).unwrap();

@@ -3,6 +3,8 @@
 //! Rates are in KiB/s, times in microseconds in every version of fio. Version 4 adds trims, version
 //! 5 the samples of bandwidth and the spread of the rates.
 
+use std::collections::BTreeSet;
+
 use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
 
@@ -16,6 +18,14 @@ const HEAD: usize = 5;
 /// Number of percentiles of a direction, with those that are not asked for.
 const LISTED: usize = 20;
 
+/// Positions of the name and the group in a line.
+const NAME: usize = 2;
+const GROUP: usize = 3;
+/// Fields between the directions and the disks: the processor, and the distributions of depths and
+/// of latencies.
+const BETWEEN: usize = 5 + 7 + 10 + 12;
+const SEPARATE: &str = "Terse lines of one name are taken for calls of their own, unless they name \
+                        the same load of the disks: for copies of a job add `group_reporting`.";
 /// Positions within a direction: KiB, KiB/s, requests per second, milliseconds; then the times
 /// until the submission, until the completion, their percentiles, and all together.
 const RATE: usize = 1;
@@ -56,11 +66,20 @@ fn job(line: &str) -> Option<Vec<&str>> {
     (fields.len() >= HEAD + directions * each).then_some(fields)
 }
 
+/// The fields of a line about the disks that its call used; empty where it has none.
+fn disks_of<'a>(fields: &[&'a str]) -> Vec<&'a str> {
+    let Some((directions, each)) = layout(fields[0]) else { return Vec::new() };
+    let rest = fields.get(HEAD + directions * each + BETWEEN..).unwrap_or_default();
+    // The last of a disk is its utilisation; a description may follow.
+    let end = rest.iter().rposition(|field| field.ends_with('%')).map_or(0, |at| at + 1);
+    rest[..end].to_vec()
+}
+
 /// Reads every line of a text; lines with other groups of one call are one run.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("fio");
     let mut call = Call::default();
-    let mut has_text = false;
+    let (mut has_text, mut disks, mut names) = (false, Vec::new(), BTreeSet::new());
     for line in lines(text)? {
         let trimmed = line.text.trim();
         if trimmed.contains(": (g=") {
@@ -69,6 +88,17 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             }
             call.define(trimmed);
         } else if let Some(fields) = job(trimmed) {
+            // Every job of a call repeats what all of it did to the disks.
+            let of_call = disks_of(&fields);
+            let is_repeated = !names.insert((fields[NAME], fields[GROUP]));
+            if !call.jobs.is_empty() && (of_call != disks || of_call.is_empty() && is_repeated) {
+                std::mem::take(&mut call).finish(&mut found);
+                names = BTreeSet::from([(fields[NAME], fields[GROUP])]);
+                if is_repeated {
+                    found.note(SEPARATE.to_owned());
+                }
+            }
+            disks = of_call;
             take(line, &fields, &mut call, &mut found);
         } else {
             has_text |= trimmed.contains(REPORT);

@@ -62,6 +62,29 @@ fn a_lower_group_begins_another_call() {
     assert_eq!(parsed.tool_version, "3.28");
 }
 
+/// A line that ends with the load of a disk.
+fn line_with_disk(load: &str) -> String {
+    let between = ["0"; BETWEEN - 7].join(";");
+    format!("{};{between};sda;{load};1.00%\n", line("3", 0, (100, 10, 5.0)))
+}
+
+/// The first figure of each run.
+fn iops(text: &str) -> Vec<f64> {
+    values(text).iter().map(|run| run[0].1).collect()
+}
+
+#[test]
+fn copies_of_a_job_share_their_disks_and_calls_do_not() {
+    let (one, other) = (line_with_disk("5;6;7;8;9;1;2"), line_with_disk("6;6;7;8;9;1;2"));
+    assert_eq!(iops(&format!("{one}{one}")), [20.0]);
+    assert_eq!(iops(&format!("{one}{other}")), [10.0, 10.0]);
+    // Without disks nothing says that they ran together.
+    let none = line("3", 0, (100, 10, 5.0));
+    let parsed = parse(&format!("{none}\n{none}\n")).unwrap();
+    assert_eq!(parsed.runs.len(), 2);
+    assert!(parsed.notes.iter().any(|note| note.contains("group_reporting")), "{:?}", parsed.notes);
+}
+
 #[test]
 fn other_lines_with_semicolons_are_not_terse() {
     for text in ["2;card0;0;0;7139336;121836", "3;fio-2.1;a;0;0;1", "a;b;c", ""] {
