@@ -1,15 +1,18 @@
 //! Results of other tools, by name or recognised by their text.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use drivelab_core::config::nearest;
 use drivelab_core::csv::{ParseError, lines, quote};
-use drivelab_core::foreign::Imported;
+use drivelab_core::foreign::{Imported, ImportedRun};
 
 use crate::counters::{iostat, prometheus};
 use crate::diskspd::text as diskspd_text;
 use crate::filesystem::{dbench, elbencho, ior, iozone, mdtest, vdbench};
 use crate::fio::logs::{self, Kind, Unit};
 use crate::fio::{results as fio, text as fio_text, text::terse as fio_terse};
-use crate::paste::seems;
+use crate::found::FIGURES_MAX;
+use crate::paste::{compressed, seems};
 use crate::shell::{bench_sh, dd, hdparm, ioping, pg_test_fsync, yabs};
 use crate::{
     ab, blogbench, bonnie, crystaldiskmark, diskspd, fsmark, hdtune, hyperfine, kdiskmark, pgbench,
@@ -138,6 +141,10 @@ pub fn parse_file(name: &str, text: &str) -> Result<Imported, ParseError> {
 
 /// Reads a result of any known tool.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
+    if let Some((kind, program)) = compressed(text) {
+        let hint = format!("give what is inside: `{program} FILE | drivelab import -`");
+        return Err(ParseError::new(0, format!("it is compressed with {kind}"), hint));
+    }
     if logs::is_histogram_log(text) {
         return Err(logs::histogram_log());
     }
@@ -163,23 +170,110 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     Err(ParseError::new(0, what, hint))
 }
 
-/// Reads a text with the first reader that knows it, and what follows in it of other tools.
+/// Reads a text with every reader that knows it, of which `first` is the first.
 fn several(text: &str, first: usize) -> Result<Imported, ParseError> {
-    let mut all = (READERS[first].parse)(text)?;
-    // The signature of bonnie++ is any line of many commas.
-    let others = READERS[first + 1..].iter().filter(|it| it.name != "bonnie++" && (it.is)(text));
-    for reader in others {
-        // What the first reader took for its own may look like another's in part.
-        let Ok(other) = (reader.parse)(text) else { continue };
-        let mut lines = other.runs.iter().map(|run| run.line);
-        if lines.any(|line| all.runs.iter().any(|run| run.line == line)) {
+    let (mut parts, mut begins, mut failed) = (Vec::new(), BTreeSet::new(), None);
+    for (index, reader) in READERS.iter().enumerate().skip(first) {
+        // The signature of bonnie++ is any line of many commas.
+        if index > first && (reader.name == "bonnie++" || !(reader.is)(text)) {
             continue;
         }
-        // A line is unknown if no reader knows it.
-        all.unknown.retain(|it| other.unknown.contains(it));
-        all.add(Imported { unknown: Vec::new(), ..other });
+        match (reader.parse)(text) {
+            Ok(mut read) => {
+                leave_out_same_calls(&parts, &mut read);
+                // What one reader took for its own may look like another's in part.
+                let is_taken = read.runs.iter().any(|run| begins.contains(&run.line));
+                if !read.runs.is_empty() && !is_taken {
+                    begins.extend(read.runs.iter().map(|run| run.line));
+                    parts.push(read);
+                }
+            }
+            // A weak signature, or a damaged report: the others are still read.
+            Err(error) if index == first || error.line > 0 => {
+                failed = failed.or(Some((reader.name, error)));
+            }
+            Err(_) => {}
+        }
     }
-    Ok(all)
+    match (parts.is_empty(), failed) {
+        (true, Some((_, error))) => Err(error),
+        (_, failed) => {
+            let mut all = joined(parts);
+            all.unknown.extend(failed.map(|(name, error)| format!("{name}: {error}")));
+            Ok(all)
+        }
+    }
+}
+
+/// Leaves out runs of fio that another form of its output has already
+/// (`--output-format=terse,normal`).
+fn leave_out_same_calls(parts: &[Imported], read: &mut Imported) {
+    let earlier = parts.iter().filter(|it| it.tool == "fio" && read.tool == "fio");
+    let mut known: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for run in earlier.flat_map(|it| &it.runs) {
+        known.entry(&run.arm).or_default().extend(iops(run));
+    }
+    let count = read.runs.len();
+    for rates in known.values_mut() {
+        rates.sort_by(f64::total_cmp);
+    }
+    read.runs.retain(|run| {
+        let Some((rates, rate)) = known.get(run.arm.as_str()).zip(iops(run)) else { return true };
+        // Text and terse lines round.
+        let near = rates.partition_point(|it| *it < rate - 1.0 - rate / 100.0);
+        rates.get(near).is_none_or(|it| (it - rate).abs() > 1.0 + rate / 100.0)
+    });
+    if read.runs.len() < count {
+        let note = "Several forms of output of one call of fio are read once.";
+        read.notes.push(note.to_owned());
+    }
+}
+
+fn iops(run: &ImportedRun) -> Option<f64> {
+    let mut figures = run.phases.iter().flat_map(|phase| &phase.figures);
+    figures.find(|figure| figure.name.ends_with("iops")).map(|figure| figure.value)
+}
+
+/// The results of several readers of one text, and the lines that none of them knows.
+fn joined(parts: Vec<Imported>) -> Imported {
+    assert!(!parts.is_empty(), "a reader found something");
+    // A line belongs to the report that begins last before it.
+    let mut owners: BTreeMap<usize, usize> = BTreeMap::new();
+    for (index, part) in parts.iter().enumerate() {
+        owners.extend(part.runs.iter().map(|run| (run.line, index)));
+    }
+    let first = owners.values().next();
+    let mut parts = parts.into_iter().enumerate().map(|(index, mut part)| {
+        // A reason why something is not read is no line that another reader may know.
+        part.unknown.retain(|unknown| {
+            quoted_line(unknown).is_none_or(|line| {
+                let last = owners.range(..=line).next_back().map(|(_, owner)| owner);
+                last.or(first) == Some(&index)
+            })
+        });
+        part
+    });
+    let mut all = parts.next().expect("a reader found something");
+    parts.for_each(|part| all.add(part));
+    // Each reader has its limit.
+    let mut figures = 0;
+    let kept = all.runs.iter().take_while(|run| {
+        figures += run.phases.iter().map(|phase| phase.figures.len()).sum::<usize>();
+        figures <= FIGURES_MAX
+    });
+    let kept = kept.count();
+    let dropped = all.runs.len() - kept;
+    if dropped > 0 && kept > 0 {
+        all.runs.truncate(kept);
+        all.unknown.push(format!("{dropped} more runs: only the first {kept} are read"));
+    }
+    all
+}
+
+/// The line that an entry of [`Imported::unknown`] quotes; `None` for a reason.
+fn quoted_line(unknown: &str) -> Option<usize> {
+    let (line, text) = unknown.strip_prefix("line ")?.split_once(": ")?;
+    (text.len() > 1 && text.starts_with('`') && text.ends_with('`')).then(|| line.parse().ok())?
 }
 
 #[cfg(test)]
@@ -236,6 +330,51 @@ mod tests {
         assert_eq!(imported.tool, "tiotest, HD Tune");
         assert_eq!(imported.runs.iter().map(|run| run.line).collect::<Vec<_>>(), [4, 1]);
         assert_eq!(imported.unknown, ["line 3: `odd`"]);
+    }
+
+    /// One call in the form of fio 3, and its terse line.
+    const TERSE_AND_TEXT: &str = include_str!("fio/text/terse/with_text.txt");
+
+    #[test]
+    fn two_forms_of_one_call_are_one_run() {
+        let imported = parse(TERSE_AND_TEXT).unwrap();
+        assert_eq!(imported.runs.len(), 1, "{imported:?}");
+        let other = TERSE_AND_TEXT.replace("IOPS=84", "IOPS=95");
+        assert_eq!(parse(&other).unwrap().runs.len(), 2);
+    }
+
+    #[test]
+    fn damage_and_reasons_of_one_reader_leave_the_others() {
+        let wrk = "Running 30s test @ http://a\nRequests/sec: fast\n";
+        let dd = "1+0 records out\n1000 bytes (1 kB) copied, 0.5 s, 2 kB/s\n";
+        let imported = parse(&format!("{wrk}{dd}")).unwrap();
+        assert_eq!((imported.tool.as_str(), imported.runs.len()), ("dd", 1));
+        assert!(imported.unknown[0].starts_with("wrk: line 2: `fast`"), "{:?}", imported.unknown);
+        let wrk = "Running 30s test @ http://a\nRequests/sec: 5\nodd\n";
+        let none = "1+0 records out\n0 bytes (0 B) copied, 0.5 s, 0 kB/s\n";
+        let imported = parse(&format!("{wrk}{dd}{none}")).unwrap();
+        let expected = ["line 3: `odd`", "line 7: nothing was copied, or in no time"];
+        assert_eq!(imported.unknown, expected);
+    }
+
+    #[test]
+    fn readers_together_have_the_limit_of_one() {
+        let dd = "1+0 records out\n1000 bytes (1 kB) copied, 0.5 s, 2 kB/s\n";
+        let hdparm = "/dev/sda:\n Timing cached reads: 5 MB in  2.00 seconds = 2.50 MB/sec\n";
+        let imported = parse(&(dd.repeat(60_000) + &hdparm.repeat(60_000))).unwrap();
+        assert_eq!(imported.runs.len(), 100_000);
+        let last = imported.unknown.last().unwrap();
+        assert!(last.starts_with("20000 more runs"), "{last}");
+    }
+
+    #[test]
+    fn what_is_compressed_says_how_to_read_it() {
+        for (bytes, program) in [(&b"\x1f\x8b\x08\0"[..], "zcat"), (b"\xfd7zXZ\0", "xzcat")] {
+            let text = crate::paste::clean(bytes.to_vec()).text;
+            let error = parse(&text).unwrap_err().to_string();
+            let hint = format!("{program} FILE | drivelab import -");
+            assert!(error.contains(&hint), "{error}");
+        }
     }
 
     #[test]

@@ -9,6 +9,8 @@ pub(super) struct Changes {
     pub(super) encoding: Option<&'static str>,
     /// Sequences of bytes that are no characters.
     pub(super) damaged: u64,
+    /// Replacement characters, which an earlier conversion left.
+    pub(super) lost: u64,
     pub(super) controls: u64,
     pub(super) escapes: u64,
     pub(super) overwritten: u64,
@@ -40,8 +42,12 @@ impl Changes {
             let count = counted(self.damaged, "sequence");
             format!("replaced {count} of bytes that {are} not UTF-8 by `?`")
         });
+        let lost = (self.lost > 0).then(|| {
+            let count = counted(self.lost, "character");
+            format!("replaced {count} that an earlier conversion had lost by `?`")
+        });
         let skipped = (!skipped.is_empty()).then(|| format!("skipped {}", skipped.join(", ")));
-        let parts: Vec<String> = [encoding, damaged, skipped].into_iter().flatten().collect();
+        let parts: Vec<String> = [encoding, damaged, lost, skipped].into_iter().flatten().collect();
         (!parts.is_empty()).then(|| format!("Of the text: {}.", parts.join("; ")))
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn decode(bytes: Vec<u8>, changes: &mut Changes) -> Result<String, Bi
     });
     // The readers take its replacement character for binary data, and so does a pasted one.
     let marks = text.matches('\u{fffd}').count();
-    changes.damaged += marks as u64;
+    changes.lost += marks as u64;
     Ok(if marks > 0 { text.replace('\u{fffd}', "?") } else { text })
 }
 

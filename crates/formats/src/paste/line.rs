@@ -15,6 +15,8 @@ pub(super) struct Line<'a> {
     text: &'a str,
     end: &'a str,
     indent: usize,
+    /// The line above is a quotation: a mark alone is an empty line of it.
+    follows_quote: bool,
 }
 
 impl<'a> Line<'a> {
@@ -22,7 +24,7 @@ impl<'a> Line<'a> {
         let text = whole.strip_suffix('\n').unwrap_or(whole);
         let text = text.strip_suffix('\r').unwrap_or(text);
         let end = if whole.ends_with('\n') { "\n" } else { "" };
-        Self { text, end, indent }
+        Self { text, end, indent, follows_quote: false }
     }
 
     /// True if anything in it is not as the tool wrote it.
@@ -32,12 +34,17 @@ impl<'a> Line<'a> {
             || self.text.contains(is_blank)
             || (self.indent > 0 && blanks > 0)
             || is_fence(self.text)
-            || unquoted(self.text).1 > 0
+            || unquoted(self.text, false).1 > 0
             || without_prompt(self.text).is_some()
     }
 
-    /// Appends it as the tool wrote it.
-    pub(super) fn write(self, out: &mut String, changes: &mut Changes) {
+    /// The same line below another one, which may be a quotation.
+    pub(super) fn below(self, is_quoted: bool) -> Self {
+        Self { follows_quote: is_quoted, ..self }
+    }
+
+    /// Appends it as the tool wrote it; true if it is a quotation.
+    pub(super) fn write(self, out: &mut String, changes: &mut Changes) -> bool {
         let plain: String;
         let mut text = self.text;
         if text.contains(is_removed) || text.contains(is_blank) {
@@ -46,7 +53,7 @@ impl<'a> Line<'a> {
         }
         let blanks = text.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
         text = &text[blanks.min(self.indent)..];
-        let (inside, marks) = unquoted(text);
+        let (inside, marks) = unquoted(text, self.follows_quote);
         if marks > 0 {
             changes.quoted += 1;
             text = inside;
@@ -60,6 +67,7 @@ impl<'a> Line<'a> {
         }
         out.push_str(text);
         out.push_str(self.end);
+        marks > 0
     }
 }
 
@@ -125,11 +133,13 @@ fn skip_sequence(rest: &mut std::str::Chars) {
     }
 }
 
-/// The text without the marks of a quotation, and their number.
-fn unquoted(text: &str) -> (&str, usize) {
+/// The text without the marks of a quotation, and their number. A mark alone in its line may also
+/// close a tag of XML.
+fn unquoted(text: &str, follows_quote: bool) -> (&str, usize) {
     let (mut rest, mut marks) = (text, 0);
     while let Some(inside) = rest.trim_start_matches([' ', '\t']).strip_prefix('>') {
-        let is_mark = inside.is_empty() || inside.starts_with([' ', '\t', '>']);
+        let is_empty = inside.is_empty() && (follows_quote || marks > 0);
+        let is_mark = is_empty || inside.starts_with([' ', '\t', '>']);
         if !is_mark {
             break;
         }

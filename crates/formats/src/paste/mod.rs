@@ -9,7 +9,7 @@ mod encoding;
 mod line;
 mod seems;
 
-pub(crate) use seems::seems;
+pub(crate) use seems::{compressed, seems};
 
 use changes::Changes;
 use line::Line;
@@ -46,11 +46,13 @@ fn clean_lines(text: String, changes: &mut Changes) -> String {
         return text;
     };
     let mut cleaned = String::with_capacity(text.len());
+    let mut is_quoted = false;
     for (index, whole) in text.split_inclusive('\n').enumerate() {
         if index < first {
             cleaned.push_str(whole);
         } else {
-            Line::new(whole, indent).write(&mut cleaned, changes);
+            let line = Line::new(whole, indent);
+            is_quoted = line.below(is_quoted).write(&mut cleaned, changes);
         }
     }
     debug_assert_eq!(cleaned.matches('\n').count(), text.matches('\n').count());

@@ -18,6 +18,22 @@ const TOOLS: [(&str, &str); 5] = [
     ("HammerDB", "the output of HammerDB"),
 ];
 
+/// Compressed files: how they begin as text that was made of bytes, the name of the format, and the
+/// program that prints what is inside.
+const COMPRESSED: [(&str, &str, &str); 5] = [
+    ("\u{1f}\u{fffd}", "gzip", "zcat"),
+    ("BZh", "bzip2", "bzcat"),
+    ("\u{fffd}7zXZ", "xz", "xzcat"),
+    ("(\u{fffd}/\u{fffd}", "zstd", "zstdcat"),
+    ("PK\u{3}\u{4}", "zip", "unzip -p"),
+];
+
+/// The format of a compressed file, and the program that prints what is inside.
+pub(crate) fn compressed(text: &str) -> Option<(&'static str, &'static str)> {
+    let (_, name, program) = COMPRESSED.iter().find(|(begin, ..)| text.starts_with(begin))?;
+    Some((name, program))
+}
+
 /// The likely kind of a text, in words.
 pub(crate) fn seems(text: &str) -> Option<String> {
     let text = text.trim_start_matches('\u{feff}').trim_start();

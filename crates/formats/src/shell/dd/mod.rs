@@ -4,7 +4,9 @@
 //! its MB are 10⁶ bytes in GNU's and 2²⁰ in `BusyBox`'s. The command above the summary, if the text
 //! has it, decides whether a disk was measured.
 
-use drivelab_core::csv::{Line, ParseError, lines};
+use std::ops::RangeInclusive;
+
+use drivelab_core::csv::{ParseError, lines};
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Nature, Phase, Work};
 
@@ -24,12 +26,13 @@ pub fn is_dd(text: &str) -> bool {
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("dd");
     let (mut command, mut progress) = (Command::default(), None);
-    let (mut is_counted, mut wraps) = (false, false);
+    // The first line of the records that precede a summary.
+    let (mut records, mut wraps) = (None, false);
     for line in lines(text)? {
         let text = line.text.trim();
         if let Some(read) = Command::read(text) {
             add(progress.take(), &command, &mut found);
-            (command, is_counted, wraps) = (read, false, true);
+            (command, records, wraps) = (read, None, true);
             continue;
         }
         // A terminal or a mail breaks a long command.
@@ -38,12 +41,13 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             wraps = true;
         } else if is_records(text) {
             // Sums so far (`status=progress`) precede the records.
-            (progress, is_counted) = (None, true);
+            progress = None;
+            records.get_or_insert(line.number);
         } else if let Some(summary) = Summary::read(text) {
-            progress = Some((line, summary));
-            if is_counted {
+            let begin = records.unwrap_or(line.number);
+            progress = Some((begin..=line.number, summary));
+            if records.take().is_some() {
                 add(progress.take(), &command, &mut found);
-                is_counted = false;
             }
         }
     }
@@ -51,14 +55,15 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     found.finish("give the complete output of `dd`, with the command")
 }
 
-fn add(summary: Option<(Line, Summary)>, command: &Command, found: &mut Found) {
-    let Some((line, summary)) = summary else { return };
+/// Adds a summary with its lines, which include the records above it.
+fn add(summary: Option<(RangeInclusive<usize>, Summary)>, command: &Command, found: &mut Found) {
+    let Some((lines, summary)) = summary else { return };
     if summary.seconds <= 0.0 || summary.bytes <= 0.0 {
-        return found.unread(line.number, "nothing was copied, or in no time");
+        return found.unread(*lines.end(), "nothing was copied, or in no time");
     }
     let rate = summary.bytes / summary.seconds;
     assert!(rate.is_sign_positive(), "bytes and seconds are positive");
-    found.run_of(line.number, "", command.work.clone(), vec![command.phase(rate)]);
+    found.run_of(*lines.start(), "", command.work.clone(), vec![command.phase(rate)]);
     if command.input.starts_with("/dev/zero") && !command.output.starts_with("/dev/null") {
         let note =
             "`if=/dev/zero`: zeros that a drive or a file system may compress, or not store.";
