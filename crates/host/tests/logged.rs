@@ -11,7 +11,7 @@ use crate::tree::{Tree, text};
 
 const LOGS: &str = include_str!("tables/logs.txt");
 
-/// What is said of a machine of which only the log is known.
+/// The answer about a machine of which only the log is known.
 fn devices(log: &str) -> Vec<Device> {
     let empty = tempfile::tempdir().unwrap();
     let options = Options { log: Some(KernelLog::parse(log)), ..Options::default() };

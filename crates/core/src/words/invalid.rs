@@ -1,6 +1,6 @@
 //! The error of a function that reads or checks one value.
 
-/// Why a value cannot be what it is given for, in words for the user.
+/// The reason that a value cannot be used, in words for the user.
 ///
 /// The reader of a value knows neither where it stands nor what to do about it. Its caller adds
 /// the file and the line ([`ConfigError`](crate::config::ConfigError)) or a hint

@@ -95,7 +95,7 @@ enum Unit {
     Microseconds,
 }
 
-/// What writes wait for.
+/// The event that ends a write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Syncs {
     #[default]

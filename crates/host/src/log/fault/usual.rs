@@ -14,7 +14,7 @@ const UNPLUG_S: u64 = 5;
 /// Number of lines that stands for these times in a log without time stamps.
 const LINES: u64 = 100;
 
-/// What the kernel prints when it goes to sleep or wakes up, today and since 2.6.32.
+/// Messages of the kernel when it goes to sleep or wakes up, today and since 2.6.32.
 const SLEEP: &[&str] = &[
     "PM: suspend e",
     "PM: Suspending system",
