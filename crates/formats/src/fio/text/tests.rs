@@ -136,8 +136,7 @@ fn the_page_cache_is_named_where_the_command_says_so() {
 fn labels(options: &str, name: &str) -> Vec<Label> {
     let text = NEW.replace("--direct=1", options).replace("  read: IOPS", "  odd: IOPS");
     let imported = parse(&text).unwrap();
-    let metrics = metrics(&imported);
-    let figure = metrics.iter().find(|it| it.name == name).unwrap();
+    let figure = metrics(&imported).into_iter().find(|it| it.name == name).unwrap();
     figure.remarks.iter().map(|remark| remark.label).collect()
 }
 
