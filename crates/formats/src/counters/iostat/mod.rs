@@ -64,7 +64,7 @@ const COLUMNS: [Column; 27] = [
     column("MB_wrtn/s", "write_bytes_per_s", MIB, "B/s", Over::Reports),
     column("Blk_read/s", "read_bytes_per_s", 512.0, "B/s", Over::Reports),
     column("Blk_wrtn/s", "write_bytes_per_s", 512.0, "B/s", Over::Reports),
-    // Old versions print sectors, some of them beside kB.
+    // Old versions print sectors, some of them together with kB.
     column("rsec/s", "read_bytes_per_s", 512.0, "B/s", Over::Reports),
     column("wsec/s", "write_bytes_per_s", 512.0, "B/s", Over::Reports),
     column("await", "await", 1.0, "ms", Over::Requests("r/s")),

@@ -50,7 +50,7 @@ struct Label<'a> {
 
 /// The labels behind an opening brace, and the text behind the closing one. A value may contain
 /// braces and commas, and an escaped quotation mark.
-fn labels(inside: &str) -> Option<(Vec<Label<'_>>, &str)> {
+fn read_labels(inside: &str) -> Option<(Vec<Label<'_>>, &str)> {
     let (mut labels, mut rest) = (Vec::new(), inside);
     while labels.len() < LABELS_MAX {
         rest = rest.trim_start_matches([' ', ',']);
@@ -93,7 +93,7 @@ fn sample(line: &str) -> Option<Sample<'_>> {
         return None;
     }
     let (labels, value) = match rest.strip_prefix('{') {
-        Some(inside) => labels(inside)?,
+        Some(inside) => read_labels(inside)?,
         None => (Vec::new(), rest),
     };
     let mut limit = None;
