@@ -178,7 +178,7 @@ mod tests {
     fn nothing_weaker_than_asked_for_is_accepted() {
         let check = |options: &str, expected: &str| {
             let found = security(options).unwrap_err();
-            assert!(found.contains(expected), "{options}: {found}");
+            assert!(found.0.contains(expected), "{options}: {found}");
         };
         check("?sslmode=Require", "`sslmode=Require` is not one of disable, prefer");
         check("?sslmode=allow", "not one of");

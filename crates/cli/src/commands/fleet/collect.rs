@@ -85,9 +85,12 @@ pub(super) fn run(arguments: &CollectArgs, ui: Ui) -> Outcome {
     let progress = Progress::steps(hosts.len() as u64, "hosts");
     let mut results: Vec<Option<CollectedHost>> = hosts.iter().map(|_| None).collect();
     let (mut broken, mut done) = (None, 0);
-    let ask = |host: &Reach| match interrupt::requested() {
-        true => Err(Refusal::interrupted("interrupted")),
-        false => ask(host, &request),
+    let ask = |host: &Reach| {
+        if interrupt::requested() {
+            Err(Refusal::interrupted("interrupted"))
+        } else {
+            ask(host, &request)
+        }
     };
     each(&hosts, arguments.at_once, ask, |index, answer| {
         done += 1;

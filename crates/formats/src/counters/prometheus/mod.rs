@@ -64,7 +64,7 @@ fn read_labels(inside: &str) -> Option<(Vec<Label<'_>>, &str)> {
             is_escaped = c == '\\' && !is_escaped;
             is_end
         })?;
-        let whole = &rest[..name.len() + 2 + end + 1];
+        let whole = &rest[..=name.len() + 2 + end];
         labels.push(Label { name: name.trim(), value: &value[..end], whole });
         rest = &value[end + 1..];
     }
@@ -193,26 +193,26 @@ impl Histogram {
     fn phase(&self, name: &str) -> Phase {
         let buckets = self.buckets.iter().map(|(limit, count)| (f64::from_bits(*limit), *count));
         let buckets: Vec<(f64, f64)> = buckets.collect();
-        let count = self.count().unwrap_or(0.0);
+        let observed = self.count().unwrap_or(0.0);
         let mut figures: Vec<Figure> = Vec::new();
-        if let Some(sum) = self.sum.filter(|_| count > 0.0) {
-            figures.push(figure("lat_mean_ns", sum / count * 1e9, "", Better::Less));
+        if let Some(sum) = self.sum.filter(|_| observed > 0.0) {
+            figures.push(figure("lat_mean_ns", sum / observed * 1e9, "", Better::Less));
         }
         for (quantile, share, needed) in PERCENTILES {
-            let is_known = count > 0.0 && count >= needed;
-            let Some(value) = within(&buckets, share * count).filter(|_| is_known) else {
+            let is_known = observed > 0.0 && observed >= needed;
+            let Some(value) = within(&buckets, share * observed).filter(|_| is_known) else {
                 continue;
             };
             let mut read = figure(&format!("lat_{quantile}_ns"), value * 1e9, "", Better::Less);
-            let (_, is_last) = bucket(&buckets, share * count).unwrap_or_default();
+            let (_, is_last) = bucket(&buckets, share * observed).unwrap_or_default();
             if is_last {
                 let why = "beyond the last bucket: at least this long";
                 read.remarks.push(Remark::new(record::Label::ToolDefect, why));
             }
             figures.push(read);
         }
-        if count > 0.0 {
-            figures.push(detail("requests", count, "", Better::Neither));
+        if observed > 0.0 {
+            figures.push(detail("requests", observed, "", Better::Neither));
         }
         phase(&slug(name), Nature::JournalSync, figures)
     }
