@@ -74,7 +74,7 @@ pub struct Jobs {
 /// Reads the job file `text`, or fio's command lines in it.
 ///
 /// # Errors
-/// All that is wrong with it, at most [`PROBLEMS_MAX`] problems.
+/// All that is wrong with it, at most a hundred problems.
 pub fn parse(
     file: &str,
     text: &str,
