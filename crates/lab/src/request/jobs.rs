@@ -214,7 +214,8 @@ fn read(source: Source) -> Result<(String, job::Jobs), Refusal> {
     }
 }
 
-/// Reads an included file; as in fio, one that does not exist lies in the folder of the including one.
+/// Reads an included file; as in fio, one that does not exist lies in the folder of the including
+/// one.
 fn included(parent: &str, path: &str) -> Result<(String, String), Refusal> {
     let sibling = Path::new(parent).with_file_name(path);
     let path = if Path::new(path).exists() { Path::new(path) } else { &*sibling };
