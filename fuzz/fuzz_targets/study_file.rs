@@ -1,6 +1,7 @@
 //! No study file may panic, hang or allocate without bound.
 #![no_main]
 
+use drivelab_core::Invalid;
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_model::options::Options;
 use drivelab_study::file::{Setting, Suite};
@@ -14,9 +15,9 @@ impl Vocabulary for DriveKeys {
         Options::KEYS.to_vec()
     }
 
-    fn read(&self, key: &'static str, value: &str) -> Result<Setting, String> {
+    fn read(&self, key: &'static str, value: &str) -> Result<Setting, Invalid> {
         let mut options = Options::default();
-        options.set(key, value).map_err(|wrong| wrong.to_string())?;
+        options.set(key, value).map_err(Invalid::new)?;
         Ok(Setting::new(key, value.to_owned(), options))
     }
 
