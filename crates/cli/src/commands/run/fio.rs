@@ -129,13 +129,7 @@ fn finish(jobs: &Jobs, program: &Program, disks: Vec<Disk>, ui: Ui) -> Outcome {
             }
         }
     }
-    let text = text_of(jobs, &results(jobs, disks), &program.formats);
-    match &program.output {
-        Some(path) => output::write(path, &text, &output::FIO)?,
-        None => {
-            ui.document(text.trim_end_matches('\n'))?;
-        }
-    }
+    // What is printed is in the archive, also if the program is killed.
     let records = jobs.records();
     let kept = match records {
         [] => Vec::new(),
@@ -144,6 +138,13 @@ fn finish(jobs: &Jobs, program: &Program, disks: Vec<Disk>, ui: Ui) -> Outcome {
     };
     let keep = KeepArgs::usual(program.no_archive);
     let kept = if kept.is_empty() { Exit::Done } else { keep.keep(kept, ui) };
+    let text = text_of(jobs, &results(jobs, disks), &program.formats);
+    match &program.output {
+        Some(path) => output::write(path, &text, &output::FIO)?,
+        None => {
+            ui.document(text.trim_end_matches('\n'))?;
+        }
+    }
     if interrupt::requested() {
         ui.warn("interrupted: the figures cover the time before the interruption");
         return Ok(Exit::Interrupted);

@@ -28,17 +28,18 @@ pub(super) fn run(request: JobRequest, output: &Output, ui: Ui) -> Outcome {
         jobs.carry_out(&group, &progress.control())?;
     }
     let (printed, records) = (jobs.document(), jobs.records());
-    // First of all: the figures are not lost with a file that cannot be written.
-    let shown = ui.result(&if ui.json {
-        json_text(&printed)
-    } else {
-        drivelab_report::run::jobs_text(records, ui.look())
-    });
+    // What is printed is in the archive, also if the program is killed.
     let kept = match records {
         [only] if jobs.is_single() => output.keep.keep(vec![entries::run(only)], ui),
         [] if interrupt::requested() => Exit::Done,
         records => output.keep.keep(entries::jobs(jobs.name(), &printed, records), ui),
     };
+    // The figures are not lost with a file that cannot be written.
+    let shown = ui.result(&if ui.json {
+        json_text(&printed)
+    } else {
+        drivelab_report::run::jobs_text(records, ui.look())
+    });
     let page = Subject::Runs(&records.iter().collect::<Vec<_>>());
     output::page(output.report.as_deref(), &page, ui)?;
     shown?;

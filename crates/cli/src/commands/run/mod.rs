@@ -298,12 +298,13 @@ fn one(request: &Request, output: Output, ui: Ui) -> Outcome {
     record.ended_unix_s = record.host.is_some().then(|| now_ms() / 1000);
     let is_asked = request.load().is_some_and(|load| load.verify.is_some());
     let is_unverified = is_asked && record.verification.is_none();
-    // First of all: the figures are not lost with a file that cannot be written.
+    // What is printed is in the archive, also if the program is killed.
+    let kept = output.keep.keep(vec![entries::run(&record)], ui);
+    // The figures are not lost with a file that cannot be written.
     let shown = show(&record, ui);
     if let Some(folder) = &output.folder {
         suite::keep_in(folder, &record, ui)?;
     }
-    let kept = output.keep.keep(vec![entries::run(&record)], ui);
     output::page(output.report.as_deref(), &Subject::Run(&record), ui)?;
     shown?;
     Ok(conclude(&record, is_unverified, ui).or(kept))
