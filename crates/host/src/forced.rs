@@ -19,6 +19,10 @@ const OPTIONS: &[&str] = &[
     "usb_storage.quirks",
     "elevator",
     "dm_mod.use_blk_mq",
+    "pcie_aspm",
+    "pcie_port_pm",
+    "pci=noaer",
+    "pci=nomsi",
 ];
 
 /// Parameters of modules that change how disks are driven, each with the value that a kernel has by
@@ -112,7 +116,7 @@ pub(crate) fn read(root: &Root) -> Vec<Forced> {
         let Some((name, value)) = option.split_once('=') else { continue };
         if name == "libata.force" {
             found.extend(libata(value, "/proc/cmdline"));
-        } else if OPTIONS.iter().any(|known| name.starts_with(known)) {
+        } else if OPTIONS.iter().any(|known| option.starts_with(known)) {
             found.push(Forced {
                 option: option.to_owned(),
                 source: "/proc/cmdline".into(),

@@ -82,6 +82,10 @@ ids! {
     PowerSaving = "power-saving",
     /// A parallel drive transfers data in a slow mode.
     TransferMode = "transfer-mode",
+    /// The drive is too hot, or has slowed down because of heat.
+    TooHot = "too-hot",
+    /// The drive has a firmware whose faults its maker has published.
+    FirmwareFault = "firmware-fault",
     /// The disk is a volume of a cloud, or on another machine.
     RemoteDisk = "remote-disk",
     /// The drive records in overlapping tracks.
@@ -110,8 +114,22 @@ ids! {
     MdDegraded = "md-degraded",
     /// A software RAID array is copying.
     MdResyncing = "md-resyncing",
+    /// The copies or the parity of a software RAID array do not fit.
+    MdMismatch = "md-mismatch",
+    /// The kernel may give up before the drive does.
+    TimeLimit = "time-limit",
     /// A file system sends no flushes.
     Nobarrier = "nobarrier",
+    /// A file system is mounted so that it loses data or speed.
+    MountOptions = "mount-options",
+    /// The drive is not told which blocks are free.
+    DiscardOff = "discard-off",
+    /// Each request to an encrypted disk passes through queues of the kernel.
+    CryptQueues = "crypt-queues",
+    /// The machine swaps to the disk.
+    SwapOnDisk = "swap-on-disk",
+    /// The drive is attached to one of several processors.
+    NumaNode = "numa-node",
     /// Options of the kernel change how the disk is driven.
     KernelForced = "kernel-forced",
     /// Another program is using the disk.

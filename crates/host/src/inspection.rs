@@ -6,7 +6,7 @@ use drivelab_core::outline::Severity;
 use drivelab_core::record::Host;
 use serde::{Deserialize, Serialize};
 
-use crate::device::{self, Device, Kind, Machine, Mounts, parse_mdstat};
+use crate::device::{self, Device, Kind, Machine, Mounts, Volumes, parse_mdstat};
 use crate::finding::{self, Context};
 use crate::fingerprint::fingerprint;
 use crate::forced::{self, Forced};
@@ -215,9 +215,21 @@ fn read_machine(root: &Root, options: &Options) -> Machine {
         forced: forced::read(root),
         kernel: release(root).and_then(|text| device::version(&text)),
         arrays: arrays.map(|text| parse_mdstat(&text)).unwrap_or_default(),
+        volumes: Volumes::read(root),
+        memory_nodes: memory_nodes(root),
         serials: options.serials,
         temperature: options.temperature,
     }
+}
+
+/// Number of the machine's memory nodes; 0 if unknown.
+fn memory_nodes(root: &Root) -> usize {
+    let Some(nodes) = root.node("sys/devices/system/node") else { return 0 };
+    let numbers = nodes.folders().into_iter().filter_map(|name| {
+        let number = name.strip_prefix("node")?;
+        number.parse::<u32>().ok()
+    });
+    numbers.count()
 }
 
 /// The log in the tree.
@@ -262,7 +274,9 @@ fn all_devices(root: &Root, machine: &Machine) -> BTreeMap<String, Device> {
 fn usual(all: &BTreeMap<String, Device>) -> Vec<Device> {
     let shown = all.values().filter(|device| {
         let is_empty = device.capacity_bytes == Some(0) && !device.is_drive();
-        !is_empty && !matches!(device.kind, Kind::Ram | Kind::Removable)
+        // The boot areas of an eMMC are parts of it.
+        let is_area = device.kind == Kind::Mmc && crate::log::disk_of(&device.name) != device.name;
+        !is_empty && !is_area && !matches!(device.kind, Kind::Ram | Kind::Removable)
     });
     shown.cloned().collect()
 }

@@ -147,3 +147,21 @@ fn without_a_tree_nothing_is_claimed() {
     assert!(!shown.contains("no problems found"), "{shown}");
     assert!(shown.contains("no disk could be inspected"), "{shown}");
 }
+
+#[test]
+fn a_drive_at_its_limit_of_temperature_is_too_hot() {
+    let sensor = "sys/devices/pci0000:00/0000:00:1c.4/0000:03:00.0/nvme/nvme0/hwmon1";
+    let check = |change: &str, temperature, expected| {
+        let tree = Tree::named("nvme-x2");
+        tree.add(&change.replace("H/", &format!("{sensor}/")));
+        let options = Options { temperature, ..Options::default() };
+        let found = inspect(&Root::new(tree.folder.path()), &[], &options).unwrap();
+        let hot = found.devices[0].findings.iter().any(|it| it.id == FindingId::TooHot);
+        assert_eq!(hot, expected, "{change}");
+    };
+    check("H/temp1_crit = 84850", true, false);
+    check("H/temp1_input = 84850\nH/temp1_crit = 84850", true, true);
+    check("H/temp1_alarm = 1", true, true);
+    check("H/temp1_alarm = 1", false, false);
+    check("H/temp1_crit = 0", true, false);
+}

@@ -46,6 +46,30 @@ fn every_kind_of_attachment_is_recognised() {
 }
 
 #[test]
+fn flash_and_memory_of_other_kinds_have_names_of_their_own() {
+    let tree = Tree::of(
+        "sys/block/pmem0/size = 8\nsys/block/mtdblock2/size = 8\nsys/block/dasda/size = 8\n\
+         sys/block/mmcblk0/size = 8\nsys/block/mmcblk0boot0/size = 8\n\
+         sys/block/mmcblk0rpmb/size = 8\n\
+         sys/block/sda -> ../devices/platform/1d84000.ufshc/host0/target0:0:0/0:0:0:0/block/sda\n\
+         sys/devices/platform/1d84000.ufshc/host0/target0:0:0/0:0:0:0/block/sda/size = 8\n\
+         sys/devices/platform/1d84000.ufshc/host0/target0:0:0/0:0:0:0/block/sda/device \
+         -> ../../../0:0:0:0\n\
+         sys/class/scsi_host/host0/proc_name = ufshcd",
+    );
+    let kinds: Vec<(String, Kind)> =
+        tree.inspect().devices.into_iter().map(|device| (device.name, device.kind)).collect();
+    let expected = [
+        ("dasda", Kind::Dasd),
+        ("mmcblk0", Kind::Mmc),
+        ("mtdblock2", Kind::Mtd),
+        ("pmem0", Kind::Pmem),
+        ("sda", Kind::Ufs),
+    ];
+    assert_eq!(kinds, expected.map(|(name, kind)| (name.to_owned(), kind)));
+}
+
+#[test]
 fn a_controller_is_told_by_class_interface_and_number() {
     let controller = Tree::named("ich8-ide").device("sda").controller;
     assert_eq!(controller.pci_class.as_deref(), Some("0x0101"));

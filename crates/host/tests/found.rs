@@ -145,6 +145,11 @@ fn write_caches() {
         let rescan = "rescan the disk (`echo 1 | sudo tee /sys/block/sda/device/rescan`)";
         assert!(finding.fix.contains(rescan), "{finding:?}");
     }
+    // An NVMe drive that reports a volatile cache has one, whatever its name.
+    let model = "sys/devices/pci0000:00/0000:00:1c.4/0000:03:00.0/nvme/nvme0/model";
+    let tree = Tree::named("nvme-x2");
+    tree.add(&format!("{model} = INTEL SSDPE2KX040T8"));
+    assert!(tree.findings("nvme0n1").contains(&WriteCacheVolatile));
     // A drive whose maker promises that cached writes survive.
     let protected = "!identify model=INTEL_SSDSC2BA400G3 75=001f 76=0106 82=0021 85=0061 217=0001";
     let change = format!("L/dev1.0/ata_device/dev1.0/id = {protected}\nB/queue/rotational = 0");
@@ -289,6 +294,131 @@ fn arrays() {
     check("sys/devices/virtual/block/md0/md/sync_action = resync", &[MdResyncing]);
     let through = "sys/devices/virtual/block/md0/queue/write_cache = write through";
     assert!(Tree::named("stacked").add(through).findings("md0").contains(&WriteCacheViewDiffers));
+}
+
+#[test]
+fn arrays_with_other_data_than_they_should_have() {
+    let check = |change: &str, expected: Option<(FindingId, Severity)>| {
+        let idle = "sys/devices/virtual/block/md0/md/degraded = 0\n\
+                    sys/devices/virtual/block/md0/md/sync_action = idle\n\
+                    proc/mdstat = Personalities : [raid1]\n";
+        let found = Tree::named("stacked").add(&format!("{idle}{change}")).device("md0").findings;
+        let found: Vec<_> = found.iter().map(|it| (it.id, it.severity)).collect();
+        assert_eq!(found, expected.into_iter().collect::<Vec<_>>(), "{change}");
+    };
+    let md = "sys/devices/virtual/block/md0/md";
+    check("", None);
+    check(&format!("{md}/mismatch_cnt = 0"), None);
+    check(&format!("{md}/mismatch_cnt = 128"), Some((MdMismatch, Severity::Info)));
+    let parity = format!("{md}/mismatch_cnt = 8\n{md}/level = raid6");
+    check(&parity, Some((MdMismatch, Severity::Warn)));
+    let pending = "proc/mdstat = md0 : active (auto-read-only) raid1 sda1[0] sdb1[1]\\n\
+                   10 blocks [2/2] [UU]\\n resync=PENDING";
+    check(pending, Some((MdResyncing, Severity::Info)));
+}
+
+#[test]
+fn a_desktop_drive_in_an_array_may_be_slower_than_the_kernel_waits() {
+    let device = "sys/devices/pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0";
+    let check = |change: &str, expected: bool| {
+        let change = change.replace("D/", &format!("{device}/"));
+        let found = finding("stacked", &change, "sda", TimeLimit);
+        assert_eq!(found.is_some(), expected, "{change}");
+        if let Some(found) = found {
+            assert!(found.fix.contains("scterc,70,70 /dev/sda"), "{found:?}");
+            assert!(found.fix.contains("undo: write 30"), "{found:?}");
+        }
+    };
+    let desktop = "sys/class/ata_device/dev3.0/id = !identify model=WDC_WD40EZRZ-00GXCB0 75=001f \
+                   76=070e 82=0021 85=0061 106=6003 217=1518";
+    check("D/timeout = 30", false);
+    check(&format!("D/timeout = 30\n{desktop}"), true);
+    check(&format!("D/timeout = 180\n{desktop}"), false);
+    let striped = "sys/devices/virtual/block/md0/md/level = raid0";
+    check(&format!("D/timeout = 30\n{desktop}\n{striped}"), false);
+}
+
+#[test]
+fn what_the_drive_and_the_kernel_count() {
+    check("D/iotmo_cnt = 0x7", CommandTimeouts);
+    check_none("D/iotmo_cnt = 0x0");
+    check("L/dev1.0/ata_device/dev1.0/xfer_mode = XFER_PIO_4", TransferMode);
+    check_none("L/dev1.0/ata_device/dev1.0/xfer_mode = XFER_UDMA_6");
+    check("sys/fs/ext4/sda1/errors_count = 3", FileSystemErrors);
+    check_none("sys/fs/ext4/sda1/errors_count = 0");
+    check_none("sys/fs/ext4/sdb1/errors_count = 3");
+    let nvme = "sys/devices/pci0000:00/0000:00:1c.4/0000:03:00.0/nvme/nvme0";
+    let known = |model: &str, firmware: &str| {
+        let change = format!("{nvme}/model = {model}\n{nvme}/firmware_rev = {firmware}");
+        finding("nvme-x2", &change, "nvme0n1", FirmwareFault).map(|found| found.fix)
+    };
+    let fix = known("Samsung SSD 990 PRO 2TB", "0B2QJXD7").unwrap();
+    assert!(fix.contains("version 1B2QJXD7"), "{fix}");
+    assert!(fix.contains("cat /sys/block/nvme0n1/device/firmware_rev"), "{fix}");
+    assert_eq!(known("Samsung SSD 990 PRO 2TB", "1B2QJXD7"), None);
+    assert_eq!(known("Another disk", "0B2QJXD7"), None);
+}
+
+#[test]
+fn mounts_and_swap() {
+    check("proc/mounts = /dev/sda1 / ext4 rw,data=writeback 0 0", MountOptions);
+    check("proc/mounts = /dev/sda1 /srv xfs rw,sync 0 0", MountOptions);
+    check_none("proc/mounts = /dev/sda1 / ext4 rw,data=ordered 0 0");
+    let ext4 = "sys/fs/ext4/sda1/errors_count = 0\nsys/fs/ext4/sda1/lifetime_write_kbytes = 1";
+    let release = "proc/sys/kernel/osrelease = ";
+    check(&format!("{ext4}\n{release}6.1.0"), MountOptions);
+    check_none(&format!("{ext4}\n{release}4.19.0"));
+    check_none(&format!("{ext4}\n{release}6.1.0\nsys/fs/ext4/sda1/journal_task = 312"));
+    let swaps = "proc/swaps = Filename Type Size Used Priority\\n/dev/sda2 partition 8388604 ";
+    check(&format!("B/sda2/partition = 2\n{swaps}500000 -2"), SwapOnDisk);
+    check_none(&format!("B/sda2/partition = 2\n{swaps}0 -2"));
+}
+
+#[test]
+fn discards_and_encryption() {
+    let bridge = "sys/devices/pci0000:00/0000:00:14.0/usb2/2-2/2-2:1.0/host8/target8:0:0/8:0:0:0";
+    let none = format!("{bridge}/block/sde/queue/discard_max_bytes = 0");
+    let full = format!("{none}\nsys/class/scsi_disk/8:0:0:0/provisioning_mode = full");
+    let found = finding("usb", &full, "sde", DiscardOff).unwrap();
+    assert!(found.evidence.contains("provisioning_mode: full"), "{found:?}");
+    assert!(found.fix.contains("/sys/class/scsi_disk/8:0:0:0/provisioning_mode"), "{found:?}");
+    check_none("B/queue/discard_max_bytes = 0");
+    let nvme = "sys/devices/pci0000:00/0000:00:1c.4/0000:03:00.0/nvme/nvme0/nvme0n1";
+    let volume = format!(
+        "{nvme}/queue/discard_max_bytes = 2199023255040\n\
+         sys/block/dm-0 -> ../devices/virtual/block/dm-0\n\
+         @ sys/devices/virtual/block/dm-0\n./size = 1000\n./queue/discard_max_bytes = 0\n\
+         ./dm/name = home\n./dm/uuid = CRYPT-LUKS2-0123456789abcdef-home\n\
+         ./slaves/nvme0n1p3/start = 8"
+    );
+    let found = Tree::named("nvme-x2").add(&volume).findings("dm-0");
+    assert_eq!(found, [DiscardOff, CryptQueues]);
+    let old = format!("{volume}\nproc/sys/kernel/osrelease = 5.4.0");
+    assert_eq!(Tree::named("nvme-x2").add(&old).findings("dm-0"), [DiscardOff]);
+}
+
+#[test]
+fn places_and_paths() {
+    let function = "sys/devices/pci0000:00/0000:00:1c.4/0000:03:00.0";
+    let nodes = "sys/devices/system/node/node0/cpulist = 0-7\n\
+                 sys/devices/system/node/node1/cpulist = 8-15";
+    let on = format!("{function}/numa_node = 1");
+    let found = finding("nvme-x2", &format!("{on}\n{nodes}"), "nvme0n1", NumaNode).unwrap();
+    assert!(found.fix.contains("--cpunodebind=1"), "{found:?}");
+    assert_eq!(finding("nvme-x2", &on, "nvme0n1", NumaNode), None);
+    let unknown = format!("{function}/numa_node = -1\n{nodes}");
+    assert_eq!(finding("nvme-x2", &unknown, "nvme0n1", NumaNode), None);
+    let general = finding("nvme-x2", "proc/cmdline = pcie_aspm=off", "nvme0n1", KernelForced);
+    assert_eq!(general.map(|found| found.severity), Some(Severity::Info));
+    let paths = "sys/block/dm-9 -> ../devices/virtual/block/dm-9\n\
+                 @ sys/devices/virtual/block/dm-9\n./size = 1000\n./dm/name = mpatha\n\
+                 ./dm/uuid = mpath-3600508b1\n./slaves/sda/size = 8";
+    let found = |state: &str| {
+        let tree = tree_with(&format!("D/state = {state}"));
+        tree.add(paths).findings("dm-9")
+    };
+    assert_eq!(found("running"), []);
+    assert_eq!(found("transport-offline"), [MemberFailed]);
 }
 
 #[test]

@@ -23,6 +23,9 @@ pub struct Controller {
     pub mode: Option<String>,
     /// The same in words.
     pub meaning: Option<String>,
+    /// The memory node that it is attached to, on a machine with several.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub numa_node: Option<u32>,
 }
 
 /// The link between controller and disk. Absent facts are null.

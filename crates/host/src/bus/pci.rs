@@ -8,6 +8,7 @@ pub(crate) fn controller(node: &Node<'_>) -> Controller {
     let mut controller = Controller {
         address: Some(node.name().to_owned()),
         driver: node.link_name("driver"),
+        numa_node: node.number::<i32>("numa_node").and_then(|node| u32::try_from(node).ok()),
         ..Controller::default()
     };
     let vendor = node.hex("vendor");

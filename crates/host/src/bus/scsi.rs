@@ -22,6 +22,15 @@ pub struct Scsi {
     /// `running`, `offline`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub state: Option<String>,
+    /// Time that the kernel waits for a command.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub timeout_s: Option<u32>,
+    /// Number of commands that were not answered in time (Linux 6.3 and later).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub timeouts: Option<u64>,
+    /// The command for discards: `unmap`, `writesame_16`, `full` (none).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub provisioning_mode: Option<String>,
     /// Invalid words and losses of synchronisation on the phys of its SAS port.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub phy_errors: Option<u64>,
@@ -58,6 +67,9 @@ impl Scsi {
             // The SAS transport class puts an end device above each drive (`scsi_transport_sas.c`).
             state: device.text("state"),
             phy_errors: phy_errors(device),
+            timeout_s: device.number("timeout"),
+            timeouts: device.hex("iotmo_cnt").map(u64::from),
+            provisioning_mode: of_disk(device, "provisioning_mode"),
             sas: device.ancestors().any(|node| node.name().starts_with("end_device-")),
         })
     }
@@ -65,6 +77,11 @@ impl Scsi {
     /// Returns whether it is a drive on a port of libata.
     pub(crate) fn is_libata_disk(&self) -> bool {
         self.vendor.as_deref() == Some("ATA") && self.host_driver.as_deref().is_some_and(is_libata)
+    }
+
+    /// Returns whether it is a flash of a phone or board.
+    pub(crate) fn is_ufs(&self) -> bool {
+        self.host_driver.as_deref().is_some_and(|driver| driver.starts_with("ufshcd"))
     }
 
     pub(crate) fn unit(&self) -> (u32, u32) {
@@ -99,9 +116,14 @@ pub(crate) fn numbers(address: &str) -> Option<(u32, u32, u32, u64)> {
 
 /// Returns the drive's report of its write cache: `class/scsi_disk/H:C:T:L/cache_type`.
 pub(crate) fn cache_type(device: &Node<'_>) -> Option<String> {
+    of_disk(device, "cache_type")
+}
+
+/// An attribute that the driver of SCSI disks adds.
+fn of_disk(device: &Node<'_>, attribute: &str) -> Option<String> {
     let name = device.name();
     let class = device.root().node(&format!("sys/class/scsi_disk/{name}"));
-    class.or_else(|| device.child(&format!("scsi_disk/{name}")))?.text("cache_type")
+    class.or_else(|| device.child(&format!("scsi_disk/{name}")))?.text(attribute)
 }
 
 /// The rate of the SAS link, from the first phy of the port that leads to the drive.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    BackingFile, Device, InFlight, Kind, Mapped, Mounts, Partition, Power, Queue, Raid, Smart,
-    WriteCache, stack,
+    BackingFile, Device, Heat, InFlight, Kind, Mapped, Mounts, Partition, Power, Queue, Raid,
+    Smart, Volumes, WriteCache, stack,
 };
 use crate::bus::ata::{self, AtaView, NcqEvidence};
 use crate::bus::nvme::Nvme;
@@ -27,6 +27,9 @@ pub(crate) struct Machine {
     /// Version of the kernel: 6 and 1 for `6.1.0-18-amd64`.
     pub(crate) kernel: Option<(u32, u32)>,
     pub(crate) arrays: BTreeMap<String, Raid>,
+    pub(crate) volumes: Volumes,
+    /// Number of memory nodes; 0 if unknown.
+    pub(crate) memory_nodes: usize,
     pub(crate) serials: bool,
     pub(crate) temperature: bool,
 }
@@ -41,6 +44,8 @@ impl Machine {
             forced: Vec::new(),
             kernel,
             arrays: BTreeMap::new(),
+            volumes: Volumes::default(),
+            memory_nodes: 0,
             serials: false,
             temperature: false,
         }
@@ -148,6 +153,9 @@ fn attach(device: &mut Device, block: &Node<'_>, hardware: Option<&Node<'_>>, ma
         // Linux before 3.6 has no `ataN` in the path.
         device.kind = Kind::Ata;
     }
+    if device.scsi.as_ref().is_some_and(Scsi::is_ufs) {
+        device.kind = Kind::Ufs;
+    }
     if let Some(virtio) = &device.virtio {
         device.hops.push(virtio.hop());
     }
@@ -163,7 +171,8 @@ fn attach(device: &mut Device, block: &Node<'_>, hardware: Option<&Node<'_>>, ma
     device.power.runtime_control = start.text("power/control");
     device.power.runtime_status = start.text("power/runtime_status");
     if machine.temperature && start.is_awake() {
-        device.temperature_celsius = temperature(start);
+        device.heat = Heat::read(start);
+        device.temperature_celsius = device.heat.celsius;
     }
     // NVMe and virtio have no such attribute: their queue's size counts.
     device.queue_depth =
@@ -291,18 +300,6 @@ pub(crate) fn is_ide(controller: &Controller) -> bool {
     }
     let class = controller.class().is_some_and(|class| class >> 8 == 0x0101);
     class || driver.is_some_and(|name| name == "ata_piix" || name.starts_with("pata_"))
-}
-
-/// From the sensor of `drivetemp` or `nvme`, in thousandths of a degree.
-///
-/// Each read sends the drive a command (SMART or SCT, Get Log Page), which may reset its spin-down
-/// timer (`Documentation/hwmon/drivetemp.rst`).
-fn temperature(start: &Node<'_>) -> Option<i32> {
-    let folder = start.child("hwmon").unwrap_or_else(|| start.clone());
-    let names = folder.folders();
-    let name = names.iter().find(|name| name.starts_with("hwmon") && name.as_str() != "hwmon")?;
-    let millidegrees: i32 = folder.child(name)?.number("temp1_input")?;
-    Some(millidegrees / 1000)
 }
 
 /// The kernel knows a drive's serial number; a virtio disk's requires a request to its host

@@ -12,6 +12,8 @@ pub enum Emulated {
     Cloud,
     /// A drive in the host of a cloud, which is erased with the machine.
     Instance,
+    /// Memory of this machine, for tests of the kernel.
+    Memory,
     /// A disk on another machine: iSCSI, NVMe over TCP, RDMA or Fibre Channel.
     Network,
 }
@@ -33,6 +35,8 @@ const NAMES: &[(&str, Emulated)] = &[
     ("Msft", Emulated::Guest),
     ("Xen", Emulated::Guest),
     ("LIO-ORG", Emulated::Network),
+    ("scsi_debug", Emulated::Memory),
+    ("Virtual disk", Emulated::Guest),
 ];
 
 impl Emulated {

@@ -37,6 +37,10 @@ kinds! {
     Xen = "xen", "Xen disk of a virtual machine",
     Usb = "usb", "USB disk",
     Mmc = "mmc", "memory card",
+    Ufs = "ufs", "UFS flash",
+    Dasd = "dasd", "DASD of a mainframe",
+    Pmem = "pmem", "persistent memory, not a disk",
+    Mtd = "mtd", "raw flash (MTD), not a disk",
     Md = "md", "software RAID (md)",
     Lvm = "lvm", "logical volume (LVM)",
     Luks = "luks", "encrypted volume (LUKS)",
@@ -79,6 +83,10 @@ impl Kind {
             ("fd", Self::Removable),
             ("nvme", Self::Nvme),
             ("mmcblk", Self::Mmc),
+            ("dasd", Self::Dasd),
+            ("pmem", Self::Pmem),
+            ("mtdblock", Self::Mtd),
+            ("ubiblock", Self::Mtd),
             ("xvd", Self::Xen),
             ("vd", Self::Virtio),
         ];
@@ -128,6 +136,16 @@ impl Kind {
 
     /// Returns whether it is a physical drive, as opposed to one of a virtual machine.
     pub(crate) fn is_physical(self) -> bool {
-        matches!(self, Self::Ata | Self::Sas | Self::Scsi | Self::Nvme | Self::Usb | Self::Mmc)
+        matches!(
+            self,
+            Self::Ata
+                | Self::Sas
+                | Self::Scsi
+                | Self::Nvme
+                | Self::Usb
+                | Self::Mmc
+                | Self::Ufs
+                | Self::Dasd
+        )
     }
 }

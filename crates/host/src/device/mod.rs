@@ -6,6 +6,7 @@
 mod build;
 mod emulated;
 mod faults;
+mod heat;
 mod kind;
 mod mount;
 mod partition;
@@ -14,6 +15,7 @@ mod stack;
 mod unseen;
 
 pub use emulated::Emulated;
+pub use heat::Heat;
 pub use kind::Kind;
 pub use mount::{Mount, Mounts};
 pub use partition::{Alignment, Partition};
@@ -21,7 +23,7 @@ pub use queue::{InFlight, Queue};
 pub use stack::{BackingFile, Mapped, Raid};
 
 pub(crate) use build::{Machine, build, is_ide, redacted_uuid, version};
-pub(crate) use mount::{mount_line, unescaped};
+pub(crate) use mount::{Volumes, mount_line, unescaped};
 pub(crate) use stack::parse_mdstat;
 pub(crate) use unseen::{FABRIC_MIN, unseen};
 
@@ -90,6 +92,9 @@ pub struct Device {
     pub power: Power,
     /// Its temperature, if requested.
     pub temperature_celsius: Option<i32>,
+    /// What its sensor reports about heat, if requested.
+    #[serde(skip_serializing_if = "Heat::is_empty", default)]
+    pub heat: Heat,
     /// Its self-monitoring (SMART).
     pub smart: Smart,
     /// The stations from the processor down to it.

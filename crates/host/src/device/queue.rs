@@ -46,6 +46,9 @@ pub struct Queue {
     pub iostats: Option<bool>,
     /// The zone model of the disk: `none`, `host-aware`, `host-managed`.
     pub zoned: Option<String>,
+    /// Largest discard that the kernel sends; 0 if it sends none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub discard_max_bytes: Option<u64>,
 }
 
 /// Requests in flight.
@@ -89,6 +92,7 @@ impl Queue {
             alignment_offset_bytes,
             iostats: queue.flag("iostats"),
             zoned: queue.text("zoned"),
+            discard_max_bytes: queue.number("discard_max_bytes"),
         }
     }
 }

@@ -36,6 +36,9 @@ pub struct Raid {
     pub chunk_bytes: Option<u64>,
     /// Sectors that differed between the copies.
     pub mismatch_count: Option<u64>,
+    /// True if it must be resynchronised, and waits for its first write.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub resync_pending: bool,
     /// True if only `/proc/mdstat` shows it.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub table_only: bool,
@@ -83,6 +86,7 @@ impl Raid {
         raid.array_state = raid.array_state.or_else(|| stat.array_state.clone());
         raid.sync_action = raid.sync_action.or_else(|| stat.sync_action.clone());
         raid.sync_completed = raid.sync_completed.or_else(|| stat.sync_completed.clone());
+        raid.resync_pending = stat.resync_pending;
         raid
     }
 
@@ -97,7 +101,7 @@ impl Raid {
             sync_completed: node.text("sync_completed").filter(|text| text != "none"),
             chunk_bytes: node.number("chunk_size").filter(|bytes| *bytes > 0),
             mismatch_count: node.number("mismatch_cnt"),
-            table_only: false,
+            ..Self::default()
         }
     }
 
@@ -148,6 +152,7 @@ pub(crate) fn parse_mdstat(text: &str) -> BTreeMap<String, Raid> {
 
 impl Raid {
     fn stat_line(&mut self, line: &str) {
+        self.resync_pending |= line.contains("resync=PENDING");
         for word in line.split_whitespace() {
             // `[2/1]`: disks of the array, and those that work; `[U_]` has no slash.
             let inside = word.strip_prefix('[').and_then(|word| word.strip_suffix(']'));

@@ -43,6 +43,17 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
                 )
             });
     }
+    mismatch(context, findings);
+    if array.resync_pending && array.busy_with().is_none() {
+        findings
+            .add(FindingId::MdResyncing, Severity::Info)
+            .says("the array must be resynchronised, and waits for its first write to begin")
+            .seen(vec!["/proc/mdstat: resync=PENDING".to_owned()])
+            .fix(format!(
+                "`sudo mdadm --readwrite /dev/{name}` begins it (undo: `sudo mdadm --readonly \
+                 /dev/{name}`); measure when it is done"
+            ));
+    }
     if let Some(action) = array.busy_with() {
         let done = array.sync_completed.as_deref();
         findings
@@ -61,4 +72,28 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
                  sudo tee /sys/block/{name}/md/sync_action` interrupts a check"
             ));
     }
+}
+
+/// Checks for blocks that differed in the last check.
+fn mismatch(context: &Context<'_>, findings: &mut Findings) {
+    let Some(array) = &context.device.md else { return };
+    let name = &context.device.name;
+    let Some(count) = array.mismatch_count.filter(|count| *count > 0) else { return };
+    // Pages that change while they are written differ in the copies, such as those of swap space
+    // (md(4), "SCRUBBING AND MISMATCHES").
+    let copies = matches!(array.level.as_deref(), Some("raid1" | "raid10"));
+    let (severity, message) = if copies {
+        (Severity::Info, "sectors differ between the copies; those of swap space are usual")
+    } else {
+        (Severity::Warn, "sectors do not fit the parity: a disk, or the memory, wrote other data")
+    };
+    findings
+        .add(FindingId::MdMismatch, severity)
+        .says(format!("{count} {message}"))
+        .seen(vec![format!("/sys/block/{name}/md/mismatch_cnt: {count}")])
+        .fix(format!(
+            "look for errors of each disk (`sudo smartctl -x`) and test the memory first; `echo \
+             check | sudo tee /sys/block/{name}/md/sync_action` counts again. `repair` makes them \
+             equal but cannot know which copy is right, so save the data before; it cannot be undone"
+        ));
 }

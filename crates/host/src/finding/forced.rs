@@ -22,15 +22,44 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
         applying.iter().map(|forced| format!("{}: {}", forced.source, forced.option)).collect();
     evidence.extend(logged.map(|port| format!("log: {}", port.forced.evidence())));
     let what = if options.is_empty() { "libata.force".to_owned() } else { options.join(" ") };
+    // Options of PCI Express are set for all devices, often by the maker of the machine.
+    let is_general = |forced: &&Forced| forced.module().starts_with("pci");
+    let general = logged.is_none() && applying.iter().all(is_general);
+    let severity = if general { Severity::Info } else { Severity::Warn };
+    let cures = applying.iter().filter_map(|forced| cure(forced));
+    let mut cures: Vec<&str> = cures.collect();
+    cures.dedup();
+    let cures = if cures.is_empty() {
+        String::new()
+    } else {
+        format!(" (it is known to cure {})", cures.join(", and "))
+    };
     findings
-        .add(FindingId::KernelForced, Severity::Warn)
+        .add(FindingId::KernelForced, severity)
         .says(format!("a boot or module option overrides how the kernel drives this disk: {what}"))
         .seen(evidence)
-        .fix(
-            "if there is no known reason for it, remove the option from the kernel command \
-             line or /etc/modprobe.d, reboot, and watch the log; keep it the same in all arms \
-             of a comparison",
-        );
+        .fix(format!(
+            "if there is no known reason for it{cures}, remove the option from the kernel command \
+             line or /etc/modprobe.d, reboot, and watch the log (undo: add it again); keep it the \
+             same in all arms of a comparison"
+        ));
+}
+
+/// What users set an option for.
+fn cure(forced: &Forced) -> Option<&'static str> {
+    match (forced.module(), forced.value.to_ascii_lowercase().as_str()) {
+        ("nvme_core", "0") if forced.option.contains("default_ps_max_latency_us") => {
+            Some("NVMe drives that do not wake up from power saving")
+        }
+        ("pcie_aspm" | "pcie_port_pm", _) => Some("drives that drop out when their link sleeps"),
+        ("pci", "noaer") => Some("a log flooded by errors of PCI Express, which it only hides"),
+        ("pci", "nomsi") => Some("lost interrupts"),
+        ("usb-storage" | "usb_storage", value) if value.ends_with('u') => {
+            Some("bridges that fail with UAS")
+        }
+        (_, "noncq" | "noncqtrim") => Some("drives with faulty queuing"),
+        _ => None,
+    }
 }
 
 /// Reports options that this kernel accepts and ignores, as a note.
@@ -62,7 +91,7 @@ fn applies(context: &Context<'_>, forced: &Forced) -> bool {
         "libata" | "ahci" | "ata_piix" => {
             device.ata.as_ref().is_some_and(|ata| forced.applies_to_ata(ata.unit()))
         }
-        "nvme" | "nvme_core" => device.kind == Kind::Nvme,
+        "nvme" | "nvme_core" | "pcie_aspm" | "pcie_port_pm" | "pci" => device.kind == Kind::Nvme,
         "scsi_mod" => device.scsi.is_some(),
         "usb-storage" | "usb_storage" => {
             let id = device.usb.as_ref().and_then(|usb| usb.vendor_product.as_ref());

@@ -9,68 +9,31 @@ use super::context::{Context, Findings, attribute};
 use crate::device::{Device, Kind};
 use crate::found::FindingId;
 
-/// Prefixes of the names of drives whose data sheets promise to protect cached writes against power
-/// failure.
+/// Prefixes of the names of SATA drives whose data sheets promise to protect cached writes against
+/// power failure.
+///
+/// An NVMe drive that protects them reports no volatile cache, so none is listed.
 const PROTECTED: &[&str] = &[
-    // Intel and Solidigm data centre drives (product briefs of each series). Client drives share
-    // the first letters: `INTEL SSDPEK...` (600p, 660p, 670p), `INTEL SSDPE21D`, `SSDPED1D` and
-    // `SSDPEL1D` (Optane 900P and 905P), `INTEL SSDPE2MW` and `SSDPEDMW` (750),
-    // `SOLIDIGM SSDPFK...` (P41 Plus, P44 Pro).
+    // Intel data centre drives (product briefs of each series).
     "INTEL SSDSC2BA",
     "INTEL SSDSC2BB",
     "INTEL SSDSC2BX",
     "INTEL SSDSC2KB",
     "INTEL SSDSC2KG",
-    // P3500 to P3700, P4500 to P4610, Optane P4800X and P4801X.
-    "INTEL SSDPE2MD",
-    "INTEL SSDPE2ME",
-    "INTEL SSDPE2MX",
-    "INTEL SSDPE2K",
-    "INTEL SSDPE21K",
-    "INTEL SSDPEDMD",
-    "INTEL SSDPEDME",
-    "INTEL SSDPEDMX",
-    "INTEL SSDPEDK",
-    "INTEL SSDPED1K",
-    "INTEL SSDPELK",
-    "INTEL SSDPEL1K",
-    "INTEL SSDPF2",
-    "SOLIDIGM SSDPF2",
-    "SOLIDIGM SB",
-    // Samsung SM863/SM883/PM863/PM883/PM893 and SM963/PM963/PM983/PM9A3.
+    // Samsung SM863/SM883/PM863/PM883/PM893.
     "SAMSUNG MZ7KM",
     "SAMSUNG MZ7KH",
     "SAMSUNG MZ7LM",
     "SAMSUNG MZ7LH",
     "SAMSUNG MZ7L3",
-    "SAMSUNG MZQL",
-    "SAMSUNG MZQLB",
-    "SAMSUNG MZWL",
-    "SAMSUNG MZPLL",
-    "SAMSUNG MZ1L",
-    // Micron 5100 to 5400, 7300 to 7500, 9200 to 9400. A bare `MTFDDAK` is on client drives too.
+    // Micron 5100 to 5400. A bare `MTFDDAK` is on client drives too.
     "Micron_5100",
     "Micron_5200",
     "Micron_5300",
     "Micron_5400",
-    "Micron_7300",
-    "Micron_7400",
-    "Micron_7450",
-    "Micron_7500",
-    "Micron_9200",
-    "Micron_9300",
-    "Micron_9400",
-    // Kingston DC500 to DC3000, not DC400 and DC450; Kioxia CD and CM.
+    // Kingston DC500 and DC600, not DC400 and DC450.
     "KINGSTON SEDC500",
     "KINGSTON SEDC600",
-    "KINGSTON SEDC1000",
-    "KINGSTON SEDC1500",
-    "KINGSTON SEDC2000",
-    "KINGSTON SEDC3000",
-    "KIOXIA KCD",
-    "KIOXIA KCM",
-    "KCD",
-    "KCM",
 ];
 
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
@@ -184,7 +147,7 @@ fn stacked(context: &Context<'_>, findings: &mut Findings) {
 
 /// Returns whether its maker promises that cached writes survive a power failure.
 fn is_protected(device: &Device) -> bool {
-    device.model.as_deref().is_some_and(is_protected_model)
+    device.kind != Kind::Nvme && device.model.as_deref().is_some_and(is_protected_model)
 }
 
 fn is_protected_model(model: &str) -> bool {
@@ -282,22 +245,7 @@ mod tests {
 
     #[test]
     fn client_drives_are_not_taken_for_protected_ones() {
-        for client in [
-            "INTEL SSDPEKNW512G8",
-            "INTEL SSDPEKKW512G8",
-            "INTEL SSDPEKNU512GZ",
-            "INTEL SSDPED1D280GA",
-            "INTEL SSDPED1D960GAY",
-            "INTEL SSDPE21D480GA",
-            "INTEL SSDPEL1D380GA",
-            "INTEL SSDPEDMW400G4",
-            "INTEL SSDPE2MW400G4",
-            "SOLIDIGM SSDPFKKW010X7",
-            "SOLIDIGM SSDPFKNU010TZ",
-            "KINGSTON SEDC400S37480G",
-            "KINGSTON SEDC450R480G",
-            "MTFDDAK256TBN",
-        ] {
+        for client in ["KINGSTON SEDC400S37480G", "KINGSTON SEDC450R480G", "MTFDDAK256TBN"] {
             assert!(!is_protected_model(client), "{client}");
         }
     }
@@ -305,18 +253,10 @@ mod tests {
     #[test]
     fn data_centre_drives_are_protected() {
         for protected in [
-            "INTEL SSDPE2KX040T8",
-            "INTEL SSDPE2MD400G4",
-            "INTEL SSDPEDMD400G4",
-            "INTEL SSDPED1K375GA",
-            "INTEL SSDPE21K375GA",
-            "INTEL SSDPEDKE020T7",
-            "INTEL SSDPELKX020T8",
-            "INTEL SSDPF2KX038TZ",
-            "SOLIDIGM SSDPF2KX038T1",
+            "INTEL SSDSC2KB480G8",
             "KINGSTON SEDC600M960G",
             "SAMSUNG MZ7KH960HAJR-00005",
-            "Micron_9200_MTFDHAL3T8TCT",
+            "Micron_5300_MTFDDAK480TDS",
         ] {
             assert!(is_protected_model(protected), "{protected}");
         }

@@ -44,7 +44,9 @@ impl Way {
         }
         match device.emulated() {
             Some(Emulated::Network) => return Self::Network,
-            Some(Emulated::Guest | Emulated::Cloud | Emulated::Instance) => return Self::Guest,
+            Some(Emulated::Guest | Emulated::Cloud | Emulated::Instance | Emulated::Memory) => {
+                return Self::Guest;
+            }
             None => {}
         }
         if device.hidden_behind_raid() {
@@ -54,7 +56,7 @@ impl Way {
         match device.kind {
             Kind::Nvme => Self::Nvme,
             Kind::Usb => Self::Usb,
-            Kind::Mmc => Self::Card,
+            Kind::Mmc | Kind::Ufs => Self::Card,
             Kind::Virtio | Kind::HyperV | Kind::Xen => Self::Guest,
             Kind::Network => Self::Network,
             Kind::Ata if is_parallel(context) => Self::Pata,

@@ -1,6 +1,12 @@
 //! States and counters that `/sys` reports: a dead controller, errors of PCI Express and SAS, power
 //! saving of the link, shingled tracks, and disks that are no drive.
 
+mod discard;
+mod firmware;
+mod mounted;
+mod patience;
+mod place;
+
 use drivelab_core::outline::Severity;
 
 use super::context::{Context, Findings, attribute};
@@ -56,6 +62,38 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     link_policy(context, findings);
     shingled(context, findings);
     emulated(context, findings);
+    firmware::check(context, findings);
+    patience::check(context, findings);
+    mounted::check(context, findings);
+    discard::check(context, findings);
+    place::check(context, findings);
+    paths(context, findings);
+}
+
+/// Checks for a multipath disk of which a path does not work.
+fn paths(context: &Context<'_>, findings: &mut Findings) {
+    let device = context.device;
+    let logged = findings.found.iter().any(|found| found.id == FindingId::MemberFailed);
+    if device.kind != Kind::Multipath || logged {
+        return;
+    }
+    let states = device.slaves.iter().filter_map(|name| {
+        let state = context.all.get(name)?.scsi.as_ref()?.state.as_deref()?;
+        (state != "running").then(|| format!("/sys/block/{name}/device/state: {state}"))
+    });
+    let states: Vec<String> = states.collect();
+    if states.is_empty() {
+        return;
+    }
+    let (failed, all) = (states.len(), device.slaves.len());
+    findings
+        .add(FindingId::MemberFailed, Severity::Warn)
+        .says(format!("{failed} of {all} paths to the multipath disk do not work"))
+        .seen(states)
+        .fix(
+            "`sudo multipath -ll` shows the paths; check the port, switch or session of the one that \
+             failed, and measure only with all of them: throughput depends on their number",
+        );
 }
 
 fn lost(context: &Context<'_>, findings: &mut Findings) {
@@ -213,6 +251,10 @@ fn emulated(context: &Context<'_>, findings: &mut Findings) {
              too",
             "measure on the machine that has the disk as well, and state the network with the \
              result",
+        ),
+        Some(Emulated::Memory) => (
+            "the disk is memory of this machine, which a module for tests shows as a SCSI disk",
+            "measure a disk; `sudo modprobe -r scsi_debug` removes it (undo: load it again)",
         ),
         Some(Emulated::Guest) | None => return,
     };

@@ -1,5 +1,9 @@
 //! Mounted file systems, from `/proc/self/mountinfo` or `/proc/mounts`.
 
+mod volumes;
+
+pub(crate) use volumes::Volumes;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -24,6 +28,13 @@ impl Mount {
     /// path goes through counts.
     pub fn of_file(root: &Root, path: &str) -> Option<Self> {
         Mounts::read(root).above(path).cloned()
+    }
+
+    /// The options that cost data after a crash, or speed.
+    pub(crate) fn risky(&self) -> Vec<&str> {
+        let risky = ["data=writeback", "sync"];
+        let options = self.options.iter().map(String::as_str);
+        options.filter(|option| risky.contains(option)).collect()
     }
 
     /// The option by which the file system sends no flushes.
