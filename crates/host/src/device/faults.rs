@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Device, Kind};
 use crate::bus::HopKind;
-use crate::log::{Class, KernelLog, Lines, name_of};
+use crate::log::{Class, KernelLog, Lines, name_of, port_name};
 
 impl Device {
     /// The names by which messages about it, and about what is on it, name it.
@@ -26,6 +26,8 @@ impl Device {
         // Other devices than disks are below a controller of USB.
         if self.kind != Kind::Usb && self.kind != Kind::Controller {
             names.extend(self.controller.address.clone());
+            let function = self.controller.address.as_deref();
+            names.extend(function.and_then(|it| log.bridge_of(it)).map(port_name));
         }
         names.extend(self.dm.iter().filter_map(|dm| Some(format!("mapper/{}", dm.name.as_ref()?))));
         if self.kind == Kind::Mmc {

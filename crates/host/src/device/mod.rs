@@ -25,7 +25,7 @@ pub use stack::{BackingFile, Mapped, Raid};
 pub(crate) use build::{Machine, build, is_ide, redacted_uuid, version};
 pub(crate) use mount::{Volumes, mount_line, unescaped};
 pub(crate) use stack::parse_mdstat;
-pub(crate) use unseen::{FABRIC_MIN, unseen};
+pub(crate) use unseen::{FABRIC_MIN, UNSETTLED_MIN, unseen};
 
 use serde::{Deserialize, Serialize};
 

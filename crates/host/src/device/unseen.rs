@@ -13,6 +13,8 @@ use crate::root::Root;
 
 /// Number of reports of a SAS fabric that are more than one event.
 pub(crate) const FABRIC_MIN: u64 = 10;
+/// Number of failed attempts to bring a link up after which a drive is slow no longer.
+pub(crate) const UNSETTLED_MIN: u64 = 3;
 /// Number of devices that a log adds; no machine has more.
 const UNSEEN_MAX: usize = 4096;
 
@@ -90,8 +92,9 @@ fn units(number: u32, port: &AtaPortLog, log: &KernelLog) -> Vec<u32> {
     if port.never_linked() {
         // Chatter on the lines of an empty port is no drive. One that fails to reset has a drive,
         // which does not answer: `sata_link_hardreset` resets only a link that is in use.
-        let lost = log.faults.get(&name_of(number, None)).and_then(|it| it.of(Class::Lost));
-        return lost.map(|_| 0).into_iter().collect();
+        let faults = log.faults.get(&name_of(number, None));
+        let lost = faults.is_some_and(|it| it.of(Class::Lost).is_some() || never_settles(it));
+        return lost.then_some(0).into_iter().collect();
     }
     // A link that never came up has no drive.
     let up =
@@ -106,12 +109,19 @@ fn units(number: u32, port: &AtaPortLog, log: &KernelLog) -> Vec<u32> {
         port.devices.keys().copied().chain(links).chain(faulty).collect();
     // A port with faults only has at least one drive, whose number is unknown.
     let port_is_faulty = is_faulty(log.faults.get(&name_of(number, None)));
-    if units.is_empty() && (port_is_faulty || !port.forced.is_empty()) {
+    let searches = log.faults.get(&name_of(number, None)).is_some_and(never_settles);
+    if units.is_empty() && (port_is_faulty || searches || !port.forced.is_empty()) {
         units.insert(0);
     }
     // 15 is the port multiplier itself.
     units.retain(|unit| *unit != 15 && port.devices.get(unit).is_none_or(|it| !it.packet));
     units.into_iter().collect()
+}
+
+/// Returns whether something is attached to a port and does not come up: the link of an empty one
+/// is down after the first reset.
+fn never_settles(faults: &Faults) -> bool {
+    faults.of(Class::Unsettled).is_some_and(|lines| lines.count >= UNSETTLED_MIN)
 }
 
 /// Returns whether there are faults other than those of a device that is being searched.

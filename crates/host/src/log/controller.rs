@@ -70,7 +70,9 @@ impl KernelLog {
             return false;
         }
         if driver == "pci" {
-            return self.found_range(address, rest) || self.found_function(address, rest, message);
+            return self.found_range(address, rest)
+                || self.found_function(address, rest, message)
+                || self.found_bridge(address, rest);
         }
         if !DRIVERS.iter().any(|name| driver.starts_with(name)) {
             return false;
@@ -126,6 +128,16 @@ impl KernelLog {
             return false;
         };
         entry(&mut self.ranges, start).map(|owner| address.clone_into(owner)).is_some()
+    }
+
+    /// `pci 0000:00:1d.0: PCI bridge to [bus 03-04]`.
+    fn found_bridge(&mut self, address: &str, rest: &str) -> bool {
+        let Some(buses) = rest.strip_prefix("PCI bridge to [bus ") else { return false };
+        let (Some(bus), Some((domain, _))) = (buses.get(..2), address.split_once(':')) else {
+            return false;
+        };
+        let bus = format!("{domain}:{bus}");
+        entry(&mut self.bridges, bus).map(|bridge| address.clone_into(bridge)).is_some()
     }
 
     /// `Kernel driver in use: ahci` below the line of `lspci -k` that names the function.

@@ -119,10 +119,22 @@ fn after_kernel(line: &str) -> Option<&str> {
     if let Some(after) = line.trim_start().strip_prefix("kernel: ") {
         return Some(after);
     }
-    let (before, after) = line.split_once(" kernel: ").or_else(|| line.split_once(" [kernel] "))?;
+    let (before, after) = line
+        .split_once(" kernel: ")
+        .or_else(|| line.split_once(" [kernel] "))
+        .or_else(|| line.split_once(" kernel:").filter(|(before, _)| is_of_installer(before)))?;
     let words = before.split_whitespace().count();
     let dated = before.chars().any(|c| c.is_ascii_digit()) && (1..=6).contains(&words);
     dated.then_some(after)
+}
+
+/// Returns whether it is `20:50:56,976 INFO`, as an installer of Red Hat writes.
+fn is_of_installer(before: &str) -> bool {
+    let Some((time, level)) = before.split_once(' ') else { return false };
+    time.len() == 12
+        && time.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b':' | b','))
+        && !level.is_empty()
+        && level.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
 /// The text after `level,sequence,microseconds,flags;`.
@@ -160,20 +172,47 @@ fn after_stamp(mut line: &str) -> &str {
             break;
         };
         let stamp = stamp.trim();
+        // A locale may write a decimal comma.
         let time = stamp.starts_with(|c: char| c.is_ascii_digit() || c == '+')
             && stamp.bytes().all(|byte| {
-                byte.is_ascii_digit() || matches!(byte, b'.' | b'+' | b' ' | b'<' | b'>')
+                byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'+' | b' ' | b'<' | b'>')
             });
         let date = (2..=3).contains(&stamp.matches(':').count()) && stamp.len() >= 19;
         let thread = stamp.starts_with(['T', 'C']) && digits(&stamp[1..]);
         // `Nov26 15:50`, of `dmesg -e`.
         let short = stamp.len() == 11 && stamp.as_bytes()[8] == b':' && stamp.as_bytes()[5] == b' ';
-        if !(time || date || short || thread) {
+        if !(time || date || short || thread || is_task(stamp)) {
             break;
         }
         line = rest.trim_start();
+        // Samsung's kernels write the context of an interrupt as a letter before the task.
+        if let Some((first, task)) = line.split_at_checked(1)
+            && first.bytes().all(|byte| byte.is_ascii_uppercase())
+            && task.starts_with('[')
+        {
+            line = task;
+        }
     }
-    line
+    after_core(line)
+}
+
+/// Returns whether it is `3:   kworker/3:1:  88`, the processor, name and number of a task, which
+/// the kernels of some phones add.
+fn is_task(stamp: &str) -> bool {
+    let Some((processor, rest)) = stamp.split_once(':') else { return false };
+    let Some((name, number)) = rest.rsplit_once(':') else { return false };
+    digits(processor) && digits(number.trim()) && rest.starts_with(' ') && !name.trim().is_empty()
+}
+
+/// The text after `c0   1549 `, the processor and the task of other phones.
+fn after_core(line: &str) -> &str {
+    let task = line.strip_prefix('c').and_then(|rest| rest.split_once(' '));
+    let Some((processor, rest)) = task.filter(|(processor, _)| digits(processor)) else {
+        return line;
+    };
+    let rest = rest.trim_start().split_once(' ').filter(|(number, _)| digits(number));
+    debug_assert!(processor.len() < line.len(), "digits of the line");
+    rest.map_or(line, |(_, text)| text)
 }
 
 fn digits(text: &str) -> bool {
@@ -224,6 +263,13 @@ mod tests {
         check(&format!("[Sun Dec  7 10:12:18 2025] [    T772] {bare}"), bare);
         check(&format!("   kernel: {bare}"), bare);
         check(&format!("Sep 19 07:00:15 [kernel] {bare}"), bare);
+        check(&format!("[ +18,993611] {bare}"), bare);
+        check(&format!("[ 2359.303891]  [5:    kworker/3:1:14765] {bare}"), bare);
+        check(&format!("<2>[    0.629900] I[7:      swapper/0:    1] {bare}"), bare);
+        check(&format!("<5>[    0.000000] c0      0 {bare}"), bare);
+        check(&format!("20:50:57,008 NOTICE kernel:{bare}"), bare);
+        check("c0 is no core", "c0 is no core");
+        check("[sda: sda1: text] 5", "[sda: sda1: text] 5");
         check("", "");
         check("[", "[");
         check("[sda] Write cache: enabled", "[sda] Write cache: enabled");

@@ -23,7 +23,7 @@ pub use ring::ring;
 
 pub(crate) use ata::name_of;
 pub(crate) use controller::{is_address, is_of_storage};
-pub(crate) use fault::{Events, disk_of};
+pub(crate) use fault::{Events, disk_of, port_name};
 
 use std::collections::BTreeMap;
 
@@ -148,6 +148,10 @@ pub struct KernelLog {
     events: Events,
     /// The SCSI host whose bridge is being reset.
     resetting: Option<u32>,
+    /// The line in which an adapter reported a command, and its number.
+    adapter: Option<(u64, String)>,
+    /// Ports of PCI Express by the bus behind them: `0000:03`.
+    bridges: BTreeMap<String, String>,
 }
 
 impl KernelLog {
@@ -179,6 +183,12 @@ impl KernelLog {
     /// The port `ata<number>`.
     pub fn port(&self, number: u32) -> Option<&AtaPortLog> {
         self.ports.get(&number)
+    }
+
+    /// The port of PCI Express to which a function is attached: `0000:00:1d.0` for `0000:03:00.0`.
+    pub(crate) fn bridge_of(&self, function: &str) -> Option<&str> {
+        let (bus, _) = function.rsplit_once(':')?;
+        self.bridges.get(bus).map(String::as_str)
     }
 
     fn line(&mut self, message: &str, indented: bool) {

@@ -7,7 +7,7 @@ use drivelab_core::outline::Severity;
 
 use self::remedy::Faults;
 use super::context::{Context, Findings};
-use crate::device::{Device, FABRIC_MIN, Kind};
+use crate::device::{Device, FABRIC_MIN, Kind, UNSETTLED_MIN};
 use crate::found::FindingId;
 use crate::log::{Class, Lines};
 
@@ -132,7 +132,7 @@ const RULES: &[Rule] = &[
 fn sort_out(device: &Device, faults: &mut Faults) {
     // A device that never settled failed, if it is a drive at all.
     if let Some(lines) = faults.remove(&Class::Unsettled)
-        && device.model.is_some()
+        && (device.model.is_some() || device.kind == Kind::Ata && lines.count >= UNSETTLED_MIN)
     {
         faults.entry(Class::Link).or_default().add_all(&lines);
     }

@@ -10,7 +10,7 @@ use self::usual::Excuse;
 use super::messages::{Class, Source, Verdict, look_up};
 use super::{KernelLog, Lines, entry};
 
-pub(crate) use self::name::disk_of;
+pub(crate) use self::name::{disk_of, port_name};
 pub(crate) use self::usual::Events;
 
 /// The faults of one name, by kind.
@@ -64,7 +64,7 @@ impl KernelLog {
 
     /// Reads a message about any device but an ATA port.
     pub(super) fn fault_line(&mut self, message: &str) -> bool {
-        if self.event(message) {
+        if self.event(message) || self.adapter_report(message) {
             return true;
         }
         let Some(Named { source, name, text }) = named(message) else { return false };
@@ -94,6 +94,31 @@ impl KernelLog {
             }
             _ => self.add_fault(&name, class, message),
         }
+        true
+    }
+
+    /// `mpt2sas0: attempting task abort! scmd(...)`, and the command on the next line: old drivers of
+    /// LSI name the disk there.
+    fn adapter_report(&mut self, message: &str) -> bool {
+        let by_adapter = message.starts_with("mpt")
+            && message.contains(": attempting ")
+            && ["task abort!", "device reset!", "target reset!"]
+                .iter()
+                .any(|it| message.contains(it));
+        if by_adapter {
+            self.adapter = Some((self.lines, message.to_owned()));
+            return true;
+        }
+        let Some((line, report)) = self.adapter.take_if(|_| message.starts_with("sd ")) else {
+            return false;
+        };
+        let Some((address, rest)) = message[3..].split_once(": ") else { return false };
+        if !rest.contains("CDB:") || self.lines > line + 1 {
+            return false;
+        }
+        let disk = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+        let name = disk.map_or(address, |(disk, _)| disk).to_owned();
+        self.add_fault(&name, Class::Timeout, &format!("{report}; {message}"));
         true
     }
 
@@ -193,6 +218,22 @@ mod tests {
         check(read, "nvme0n1", Class::Medium);
         check("mmc0: Timeout waiting for hardware interrupt.", "mmc0", Class::Timeout);
         check("mmcblk0: error -84 transferring data, sector 8", "mmcblk0", Class::Link);
+        check(
+            "mpt2sas3: attempting task abort! scmd(ffff)\nsd 7:0:14:0: CDB: Test Unit Ready: 00",
+            "7:0:14:0",
+            Class::Timeout,
+        );
+        check(
+            "mptscsih: ioc1: attempting task abort! (sc=f)\nsd 6:0:7:0: [sdq] CDB: Read(10): 28",
+            "sdq",
+            Class::Timeout,
+        );
+        let late =
+            "EXT4-fs warning (device dm-1): ext4_end_bio:316: I/O error -19 writing to inode 8";
+        check(late, "dm-1", Class::Io);
+        check("sdg1: Error: discard_granularity is 0.", "sdg1", Class::Discard);
+        let dead = "ahci 0000:01:00.0: AER: can't recover (no error_detected callback)";
+        check(dead, "0000:01:00.0", Class::Uncorrected);
         let corrected = "md/raid:md0: read error corrected (8 sectors at 2048 on sdc1)";
         check(corrected, "sdc1", Class::Medium);
         check("md: kicking non-fresh sdb1 from array!", "sdb1", Class::Member);

@@ -40,7 +40,14 @@ pub(super) fn named(message: &str) -> Option<Named<'_>> {
         }
         _ => function(first, rest),
     };
-    found.or_else(|| request(message))
+    found.or_else(|| request(message)).or_else(|| granularity(message))
+}
+
+/// `sdg1: Error: discard_granularity is 0.`
+fn granularity(message: &str) -> Option<Named<'_>> {
+    let (name, text) = message.split_once(": Error: ")?;
+    (text.starts_with("discard_granularity") && !name.contains(' '))
+        .then(|| Named::new(Source::Block, name, text))
 }
 
 /// Returns whether the name is `prefix` and something that begins with or contains a number:
@@ -99,11 +106,20 @@ fn nvme(rest: &str) -> Option<Named<'_>> {
 /// `DRIVER ADDRESS: TEXT` of another driver, if disks may be behind it.
 fn function<'m>(driver: &str, rest: &'m str) -> Option<Named<'m>> {
     let (name, text) = rest.split_once(": ")?;
+    if driver == "pcieport" && is_address(name) && text.contains("PCIe Bus Error") {
+        return Some(Named { source: Source::Pci, name: Cow::Owned(port_name(name)), text });
+    }
     if !is_address(name) || !is_of_storage(driver) {
         return None;
     }
-    let pci = text.contains("PCIe Bus Error") || text.contains("device inaccessible");
+    let of_pci = ["PCIe Bus Error", "device inaccessible", "AER: can't recover"];
+    let pci = of_pci.iter().any(|part| text.contains(part));
     Some(Named::new(if pci { Source::Pci } else { Source::Hba }, name, text))
+}
+
+/// The name for faults of a port of PCI Express, which belong to what is attached to it.
+pub(crate) fn port_name(address: &str) -> String {
+    format!("pcieport {address}")
 }
 
 /// `md/raid1:md0: TEXT`, `md: TEXT`, `raid5: TEXT`.
