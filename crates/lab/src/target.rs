@@ -11,6 +11,7 @@ use drivelab_engine::RunPlan;
 use drivelab_load::{LoadError, VirtualJobs, VirtualTarget};
 use drivelab_model::options::{DriveSpec, Options, Precondition, ProfileRef, SpecError};
 use drivelab_model::profile::{self, BaseText, Profile, ProfileError};
+use drivelab_model::stack::HostSyncs;
 use drivelab_model::{About, Arrangement, Attachment, Drive, ModelledTier};
 use drivelab_serve::drive::Attributes;
 use serde::{Deserialize, Serialize};
@@ -167,7 +168,7 @@ pub struct ModelledDrive {
     /// The mark of every run on it, if only a part of the drive is modelled.
     scaled: Option<Mark>,
     specimen: Option<Specimen>,
-    target: VirtualTarget<Drive>,
+    target: VirtualTarget<HostSyncs<Drive>>,
 }
 
 impl ModelledDrive {
@@ -177,7 +178,9 @@ impl ModelledDrive {
         let attached = attached::to_model(&spec.profile.to_string(), drive.about());
         let scaled = scaled(drive.about());
         let specimen = profile.record(drive.about());
-        Ok(Self { attached, scaled, specimen, target: VirtualTarget::new(drive) })
+        let about = drive.about().clone();
+        let target = VirtualTarget::new(HostSyncs::new(drive, &about));
+        Ok(Self { attached, scaled, specimen, target })
     }
 
     /// The capacity.
@@ -197,12 +200,12 @@ impl ModelledDrive {
             ..VirtualJobs::one(&plan.workload, plan.seed)
         });
         // The drive counts on over all plans: the difference belongs to these.
-        let before = self.target.device().counters().flash_written;
+        let before = self.target.device().device().counters().flash_written;
         let done = drivelab_load::simulate(&mut self.target, &sets.collect::<Vec<_>>(), control);
         let done = done.map_err(not_made)?;
         // `zip` below would drop a plan without a simulation, and its figures with it.
         debug_assert_eq!(done.len(), plans.len(), "one simulation for each plan");
-        let after = self.target.device().counters().flash_written;
+        let after = self.target.device().device().counters().flash_written;
         let flash = FlashWritten::new([0, 1, 2].map(|kind| after[kind] - before[kind]));
         let made = plans.iter().zip(done).map(|(plan, done)| {
             let total = done.total();

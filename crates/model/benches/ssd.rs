@@ -23,6 +23,7 @@ fn drive() -> Drive {
         dies,
         pages: vec![page(50, 600), page(70, 1_200)],
         slc: None,
+        commit: None,
         erase: Span::from_ms(3),
         transfer: Span::from_us(10),
         channel_command: Span::ZERO,
@@ -50,6 +51,7 @@ fn drive() -> Drive {
         buffer_units: 1024,
         write_cache: true,
         protected: false,
+        commit: None,
         fold_after: Span::ZERO,
         map_cache: None,
     };
@@ -63,6 +65,7 @@ fn drive() -> Drive {
         scheduler: Scheduler::None,
         nr_requests: 64,
         write_cache_bytes: None,
+        fua: None,
         guard_ns: None,
         guard_growth: None,
         notice: None,

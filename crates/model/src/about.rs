@@ -5,6 +5,7 @@ use drivelab_core::dispatch::Dispatch;
 
 use crate::controller::{Controller, Link, Notice, QueuePairs};
 use crate::elevator::Scheduler;
+use crate::options::Switch;
 use crate::raid::Level;
 use crate::ssd::{Precondition, Scale};
 use crate::tier::TierKind;
@@ -68,6 +69,9 @@ pub struct Attachment {
     pub nr_requests: usize,
     /// Size of the volatile write cache; `None` while it is off.
     pub write_cache_bytes: Option<u64>,
+    /// Whether the host makes writes durable by forced unit access, if the user says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fua: Option<Switch>,
     /// The rotational guard band of the firmware, in ns; `None` where it serves by arrival.
     pub guard_ns: Option<u64>,
     /// Growth of that guard band, as a share of the seek; `None` if it is constant.
@@ -83,6 +87,13 @@ pub struct Attachment {
 }
 
 impl Attachment {
+    /// Returns true if the host makes a write durable by forced unit access, not by a flush behind
+    /// it: libata leaves it off, and adapters of SCSI and `NVMe` use it.
+    pub fn forces_unit_access(&self) -> bool {
+        let usual = matches!(self.controller, Controller::Scsi | Controller::Nvme);
+        self.fua.map_or(usual, Switch::is_on)
+    }
+
     /// Commands that the drive has taken and not answered, at most, from all queues.
     pub(crate) fn commands_at_once(&self) -> usize {
         match self.queue_pairs {

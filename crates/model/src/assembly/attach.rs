@@ -87,6 +87,7 @@ pub(super) fn negotiate(
         scheduler,
         nr_requests,
         write_cache_bytes: front.write_cache_bytes.filter(|_| cached).map(Bytes::get),
+        fua: options.fua,
         guard_ns: None,
         guard_growth: None,
         queue_pairs,

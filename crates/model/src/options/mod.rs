@@ -15,7 +15,7 @@ pub use crate::tier::TierKind;
 use drivelab_core::config::{Value, nearest};
 use drivelab_core::dispatch::Dispatch;
 use drivelab_core::units::Bytes;
-use drivelab_core::{Invalid, Ratio, invalid};
+use drivelab_core::{Invalid, Ratio, Sectors, invalid};
 
 use crate::controller::{Controller, QUEUES_MAX};
 use crate::elevator::Scheduler;
@@ -66,6 +66,8 @@ options! {
     "link" => link: Link, Value::read;
     /// The drive's volatile write cache.
     "write-cache" => write_cache: Switch, Value::read;
+    /// Durable writes by forced unit access; otherwise by a flush behind them.
+    "fua" => fua: Switch, Value::read;
     /// The allocation of tags.
     "dispatch" => dispatch: Dispatch, Value::read;
     /// The host's elevator.
@@ -110,6 +112,8 @@ options! {
     "host-queue" => host_queue: u32, whole::<1, 65_536>;
     /// Maximum size of the host's requests, in KiB; longer ones are split.
     "max-sectors-kb" => max_sectors_kb: u32, whole::<4, 1_048_576>;
+    /// The byte of the drive at which the modelled device begins, as a partition does.
+    "offset" => offset: Bytes, offset;
     /// A fast drive in front of this one.
     "tier" => tier: Tier, Value::read;
     /// Start with the beginning of the drive on the tier.
@@ -170,6 +174,7 @@ impl Options {
             bus: None,
             host_queue: None,
             max_sectors_kb: None,
+            offset: None,
             tier: None,
             tier_warm: None,
             page_cache: None,
@@ -250,6 +255,15 @@ fn chunk(text: &str) -> Result<Bytes, Invalid> {
     ))
 }
 
+/// Drives address 512 bytes, also those with larger physical sectors.
+fn offset(text: &str) -> Result<Bytes, Invalid> {
+    let bytes = Bytes::read(text)?;
+    if bytes.get().is_multiple_of(512) && bytes < Sectors::DRIVE_MAX.bytes() {
+        return Ok(bytes);
+    }
+    Err(invalid!("`{text}` is not a multiple of 512 below 64 TiB, for example 32256 (63 sectors)"))
+}
+
 /// The upper limit keeps the number of pages within 32 bits.
 fn page_cache(text: &str) -> Result<Bytes, Invalid> {
     let bytes = Bytes::read(text)?;
@@ -282,6 +296,7 @@ mod tests {
             "4",
             "6",
             "on",
+            "off",
             "split",
             "bioq",
             "128",
@@ -304,6 +319,7 @@ mod tests {
             "pcie1x8",
             "32",
             "128",
+            "32256",
             "swapcache:crucial-c300",
             "on",
             "256M",

@@ -3,9 +3,11 @@
 mod arbiter;
 mod mechanism;
 mod pair;
+mod syncs;
 
 pub use crate::tag::Tag;
 pub use mechanism::Mechanism;
+pub use syncs::HostSyncs;
 
 use drivelab_core::{
     Completion, Destaged, Device, IoError, Lba, Request, RequestId, Sectors, ServedBy, Time,

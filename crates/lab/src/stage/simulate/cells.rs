@@ -9,6 +9,7 @@ use drivelab_core::{Device as _, Refusal};
 use drivelab_load::{Simulation, VirtualJobs, VirtualTarget, simulate};
 use drivelab_model::options::{Options, ProfileRef, Switch};
 use drivelab_model::profile::Profile;
+use drivelab_model::stack::HostSyncs;
 
 use crate::interrupt;
 use crate::target;
@@ -140,7 +141,8 @@ impl CellRun {
             ..VirtualJobs::one(&workload, *seed)
         });
         let control = interrupt::silent();
-        let mut device = VirtualTarget::new(device);
+        let about = device.about().clone();
+        let mut device = VirtualTarget::new(HostSyncs::new(device, &about));
         let made = simulate(&mut device, &drives.collect::<Vec<_>>(), &control);
         let of_drives = made.map_err(target::not_made)?;
         let of_drives: Vec<Tally> = of_drives.iter().map(Simulation::total).collect();
