@@ -1,5 +1,7 @@
 //! Errors of building a drive.
 
+use drivelab_core::Bytes;
+
 use crate::controller::{Controller, Link};
 
 /// A combination of profile and options that makes no drive.
@@ -54,6 +56,14 @@ pub enum BuildError {
     /// A tier option without a tier.
     #[error("`{0}` needs a tier: add `tier=swapcache:NAME` or `tier=writeback:NAME`")]
     NoTier(&'static str),
+    /// A device that would begin behind the end of its drive.
+    #[error("`offset={offset}` lies behind the end of {model}")]
+    BehindTheEnd {
+        /// The drive's model.
+        model: String,
+        /// The requested setting.
+        offset: Bytes,
+    },
     /// An invalid array of drives.
     #[error("{0}")]
     Shelf(&'static str),

@@ -5,13 +5,14 @@ mod shelf;
 mod single;
 mod tier;
 
-use crate::drive::Drive;
+use crate::drive::{Body, Drive, Shifted};
 use crate::elevator::Scheduler;
 use crate::error::BuildError;
 use crate::options::Options;
 use crate::profile::Profile;
 use attach::HostSide;
 pub use attach::SCSI_NR_REQUESTS;
+use drivelab_core::{Bytes, Device as _, Sectors};
 
 /// Builds the drive that `profile` describes, attached according to `options`; `seed` governs its
 /// randomness, unless the options name a seed.
@@ -19,6 +20,10 @@ pub use attach::SCSI_NR_REQUESTS;
 /// # Errors
 /// Options that this drive cannot have.
 pub fn build(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, BuildError> {
+    if let Some(offset) = options.offset {
+        let whole = Options { offset: None, ..*options };
+        return behind(build(profile, &whole, seed)?, offset);
+    }
     if let Some(tier) = options.tier {
         return tier::build(profile, tier, options, seed);
     }
@@ -38,10 +43,25 @@ pub fn build(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, B
 /// # Errors
 /// Options that this drive cannot have.
 pub fn build_bare(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, BuildError> {
+    if let Some(offset) = options.offset {
+        let whole = Options { offset: None, ..*options };
+        return behind(build_bare(profile, &whole, seed)?, offset);
+    }
     let options = Options { scheduler: Some(Scheduler::None), ..*options };
     if options.tier.is_none() && options.tier_option().is_none() && options.is_single_drive() {
         single::on_host(profile, &options, seed, HostSide::Real)
     } else {
         build(profile, &options, seed)
     }
+}
+
+/// The part of `drive` behind `offset`.
+fn behind(drive: Drive, offset: Bytes) -> Result<Drive, BuildError> {
+    let first = Sectors::holding(offset);
+    if first >= drive.capacity() {
+        return Err(BuildError::BehindTheEnd { model: drive.about().model.clone(), offset });
+    }
+    let mut about = drive.about().clone();
+    about.capacity_bytes -= first.bytes().get();
+    Ok(Drive { about, body: Body::Shifted(Box::new(Shifted::new(drive, first))) })
 }

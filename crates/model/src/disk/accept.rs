@@ -4,7 +4,7 @@
 use drivelab_core::{Op, Ratio, Request, Sectors, ServedBy, Time};
 
 use super::queue::Candidate;
-use super::write_cache::WriteCache;
+use super::writing::WriteCache;
 use super::{Disk, PendingFlush};
 use crate::event::{Event, Events};
 use crate::stack::Mechanism as _;

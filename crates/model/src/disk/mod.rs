@@ -9,7 +9,7 @@ mod read_ahead;
 mod read_cache;
 mod read_on;
 pub(crate) mod seek;
-mod write_cache;
+mod writing;
 
 use std::collections::VecDeque;
 
@@ -27,7 +27,7 @@ use parts::{Parts, Retries, UncachedWrites};
 use queue::{Candidate, Choosing, Heads, Order};
 use read_ahead::ReadAhead;
 use read_cache::ReadCache;
-use write_cache::WriteCache;
+use writing::WriteCache;
 
 /// Age at which cached data competes with waiting reads even while the cache is far from full, so
 /// that a stream of reads cannot keep it off the medium forever.
@@ -44,6 +44,9 @@ struct Access {
     streaming_since: Time,
     ended: TransferEnd,
 }
+
+/// The path of the head for an access: when it came over the data, and how it ended.
+type Passage = (Time, TransferEnd);
 
 /// A flush that waits until all earlier data is on the medium.
 #[derive(Debug, Clone, Copy)]
@@ -182,6 +185,8 @@ impl Disk {
             let ended = ahead.finish(&self.parts.mechanics, end);
             assert!(ended.at >= now, "buffered data is answered from the buffer");
             (now, ended)
+        } else if let Some(passage) = self.write_of_parts(now, &work) {
+            passage
         } else {
             let mechanics = &self.parts.mechanics;
             // Directly behind the last transfer the head needs no search for the track.

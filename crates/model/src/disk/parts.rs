@@ -20,6 +20,8 @@ pub(crate) struct Parts {
     /// distribution below the shortest access of the medium.
     pub(crate) hit_share: Ratio,
     pub(crate) retries: Retries,
+    /// Size of a physical sector: a write of a part of one needs the rest of it first.
+    pub(crate) physical_sector: Sectors,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! A modelled drive, from the host's elevator to the medium.
 
 mod fixed;
+mod shifted;
 
 use std::fmt::Debug;
 
@@ -18,6 +19,7 @@ use crate::tier::{Swapcache, Tiered, Writeback};
 use crate::watch::Step;
 
 pub(crate) use fixed::Fixed;
+pub(crate) use shifted::Shifted;
 
 /// A modelled drive: host elevator, tags, controller, link and disk in one machine.
 #[derive(Debug)]
@@ -32,11 +34,12 @@ pub(crate) enum Body {
     Disk(Box<Stack<Disk>>),
     Ssd(Box<Stack<Ssd>>),
     Other(Box<dyn OtherStack>),
-    Fixed(Fixed),
+    Fixed(Box<Fixed>),
     Shelf(Box<Shelf<Drive>>),
     Array(Box<Array<Shelf<Drive>>>),
     Swapcache(Box<Tiered<Swapcache<Drive>>>),
     Writeback(Box<Tiered<Writeback<Drive>>>),
+    Shifted(Box<Shifted>),
 }
 
 /// The host's side of a mechanism from another crate.
@@ -104,8 +107,10 @@ impl Drive {
     /// A drive starts to record steps with the first call, so that other runs do not pay for them.
     /// Drives of fixed service time and drives of other crates never record any.
     pub fn watch(&mut self, steps: &mut Vec<Step>) {
-        if let Body::Disk(stack) = &mut self.body {
-            stack.watch(steps);
+        match &mut self.body {
+            Body::Disk(stack) => stack.watch(steps),
+            Body::Shifted(part) => part.drive_mut().watch(steps),
+            _ => {}
         }
     }
 
@@ -120,6 +125,7 @@ impl Drive {
             Body::Array(array) => sum_counters(array.inner().members()),
             Body::Swapcache(tier) => sum_counters(tier.drives()),
             Body::Writeback(tier) => sum_counters(tier.drives()),
+            Body::Shifted(part) => part.drive().counters(),
         }
     }
 }
@@ -136,6 +142,7 @@ macro_rules! each {
             Body::Array($drive) => $does,
             Body::Swapcache($drive) => $does,
             Body::Writeback($drive) => $does,
+            Body::Shifted($drive) => $does,
         }
     };
 }

@@ -86,6 +86,7 @@ impl HddProfile {
                 share: raw.retry_share.map_or(Ratio::ZERO, |share| share.0),
                 revolutions: raw.retry_revolutions.map_or(1, |count| u64::from(count.0)),
             },
+            physical_sector: raw.sector_bytes.map_or(Sectors::new(1), |bytes| bytes.0),
         };
         Ok(Self {
             parts,

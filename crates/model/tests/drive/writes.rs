@@ -5,7 +5,7 @@ use drivelab_core::{
 };
 use drivelab_model::Drive;
 
-use crate::load::{Load, drive, run};
+use crate::load::{Load, Outcome, drive, drive_with, run};
 use crate::queue::disks;
 
 const DISK: &str = "seagate-st31000333as";
@@ -249,5 +249,49 @@ fn a_write_that_joined_an_older_run_is_not_dropped_by_a_write_before_it() {
         |lba: &Lba| newest.clone().any(|run| run.lba <= *lba && *lba < run.lba + run.sectors);
     for lba in [Lba::new(3), Lba::new(4)] {
         assert!(covers(&lba), "sector {lba} was acknowledged and never written: {records:?}");
+    }
+}
+
+/// Mean latency of a load on a drive with sectors of 4 KiB, and writes of parts of them.
+fn on_large_sectors(spec: &str, load: Load) -> (Outcome, u64) {
+    let mut drive = drive_with(spec, "sector_bytes = 4096\n");
+    let outcome = run(&mut drive, load);
+    (outcome, drive.counters().partial_writes)
+}
+
+/// Sectors of 4 KiB: each that is written in part costs a revolution, whole ones nothing.
+#[test]
+fn each_physical_sector_written_in_part_costs_a_revolution() {
+    let load = Load { reads: 0, requests: 4_000, ..Load::default() };
+    for (name, revolution) in [("generic-5400", 60.0 / 5.4), (DISK, 60.0 / 7.2)] {
+        let spec = format!("{name},write-cache=off");
+        let shifted = format!("{spec},offset=32256");
+        let (aligned, none) = on_large_sectors(&spec, load);
+        let before = run(&mut drive(&spec), load);
+        assert!(aligned.latencies == before.latencies && none == 0, "an aligned write changed");
+        let (misaligned, parts) = on_large_sectors(&shifted, load);
+        assert_eq!(parts, 4_000);
+        let lost = (misaligned.mean_ms() - aligned.mean_ms()) / revolution;
+        // A read settles sooner than a write.
+        assert!((1.85..2.05).contains(&lost), "{name}: {lost} revolutions");
+        let (small, parts) = on_large_sectors(&spec, Load { sectors: 1, ..load });
+        let lost = (small.mean_ms() - aligned.mean_ms()) / revolution;
+        assert!(parts > 3_900 && (0.8..1.05).contains(&lost), "{name}: {lost} revolutions");
+        let [straight, shifted] = [&spec, &shifted]
+            .map(|spec| on_large_sectors(spec, Load { reads: 100, ..load }).0.mean_ms());
+        assert!((shifted / straight - 1.0).abs() < 0.01, "{name}: reads {straight}, {shifted}");
+    }
+}
+
+/// The write-back cache sorts, and then every access pays the revolutions; a stream has its parts
+/// at its ends alone.
+#[test]
+fn a_cache_pays_for_parts_of_sectors_when_it_writes_them_out() {
+    for (sequential, slower) in [(false, 2.5..4.0), (true, 1.0..1.6)] {
+        let load = Load { reads: 0, requests: 6_000, sequential, ..Load::default() };
+        let [straight, shifted] = ["generic-5400", "generic-5400,offset=32256"]
+            .map(|spec| on_large_sectors(spec, load).0.iops());
+        let ratio = straight / shifted;
+        assert!(slower.contains(&ratio), "x{ratio} slower, in sequence: {sequential}");
     }
 }

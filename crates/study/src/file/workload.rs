@@ -187,8 +187,9 @@ pub(super) fn workloads(
             return Err(section.error(format!("two workloads are named `{name}`")));
         }
         let summary: Option<String> = section.take("summary")?;
-        let settings = settings(&mut section, vocabulary)?;
+        // The load first: `offset` is a key of it here, and of a drive in an arm.
         let (work, options) = work(&mut section, vocabulary)?;
+        let settings = settings(&mut section, vocabulary)?;
         section.finish()?;
         let summary = summary.unwrap_or_else(|| work.summary());
         workloads.push(NamedWorkload { name, summary, work, settings, number, options });

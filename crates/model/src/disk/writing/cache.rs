@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use drivelab_core::{Lba, Sectors, Time};
 
-use super::mechanics::Mechanics;
-use super::parts::WriteCacheLimits;
-use super::queue::Candidate;
+use crate::disk::mechanics::Mechanics;
+use crate::disk::parts::WriteCacheLimits;
+use crate::disk::queue::Candidate;
 
 /// Maximum length of a run.
 // Long enough that a sequential stream loses nothing between runs, short enough that no read waits
