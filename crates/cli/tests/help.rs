@@ -246,7 +246,16 @@ fn bash_completes_studies_drives_and_values() {
     check(&["drivelab", "study", "--stage", ""], &["simulate", "kernel", "emulate", "hardware"]);
     check(&["drivelab", "run", "x", "--rw", "randr"], &["randread", "randrw"]);
     check(&["drivelab", "run", "x", "--ioengine", "ps"], &["psync"]);
-    let generic = ["generic-10k", "generic-5400", "generic-nvme", "generic-sata"];
+    let generic = [
+        "generic-10k",
+        "generic-5400",
+        "generic-nvme",
+        "generic-nvme-consumer",
+        "generic-nvme-datacenter",
+        "generic-sata",
+        "generic-sata-consumer",
+        "generic-sata-datacenter",
+    ];
     check(&["drivelab", "serve", "generic"], &generic);
     check(&["drivelab", "drive", "show", "hita"], &["hitachi-hts542516k9sa00"]);
     check(&["drivelab", "replay", "t", "--drive", "hita"], &["hitachi-hts542516k9sa00"]);

@@ -29,7 +29,13 @@ pub(super) fn on_host(
     let seed = options.seed.unwrap_or(seed);
     match &profile.body {
         profile::Body::Hdd(hdd) => build_disk(model, hdd, options, seed, host),
-        profile::Body::Ssd(ssd) => build_ssd(model, ssd, options, seed, host),
+        profile::Body::Ssd(ssd) => {
+            let cacheless = ssd.protected && options.write_cache.is_some();
+            // With capacitors there is no volatile cache to switch off. A specimen of a mixture may have capacitors; then the setting changes nothing.
+            let known = !profile.has_drawn("power_loss_protection");
+            refuse(&model, "has power-loss protection", &[("write-cache", cacheless && known)])?;
+            build_ssd(model, ssd, options, seed, host)
+        }
         profile::Body::Other(blueprint) => blueprint.build(&model, options),
         profile::Body::Fixed { capacity, service, servers } => {
             // Without controller and medium only the options of any drive remain.
@@ -42,7 +48,7 @@ pub(super) fn on_host(
             let capacity_bytes = capacity.bytes().get();
             let about =
                 About { model, capacity_bytes, attached: None, arrangement: None, tier: None };
-            let body = Body::Fixed(Fixed::new(*capacity, *service, *servers));
+            let body = Body::Fixed(Box::new(Fixed::new(*capacity, *service, *servers)));
             Ok(Drive { about, body })
         }
     }
@@ -108,9 +114,6 @@ fn build_ssd(
     seed: u64,
     host: HostSide,
 ) -> Result<Drive, BuildError> {
-    // With capacitors there is no volatile cache to switch off.
-    let cacheless = ssd.protected && options.write_cache.is_some();
-    refuse(&model, "has power-loss protection", &[("write-cache", cacheless)])?;
     let front = Front {
         interface: ssd.interface,
         link: ssd.link,

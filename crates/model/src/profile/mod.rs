@@ -208,6 +208,12 @@ impl Profile {
         self.specimen(&quantiles).0.numbered(number)
     }
 
+    /// Returns true if the value of `key` was drawn for this specimen.
+    pub(crate) fn has_drawn(&self, key: &str) -> bool {
+        let drawn = self.which.iter().flat_map(|which| &which.drawn);
+        drawn.into_iter().any(|drawn| drawn.name == key)
+    }
+
     /// Assigns a number to the specimen.
     pub(crate) fn numbered(mut self, number: u32) -> Self {
         if let Some(which) = &mut self.which {

@@ -201,6 +201,10 @@ profile_keys! {
     slc_read: Short,
     slc_program: Short,
     slc_fold_after: Patience,
+    /// Of a page that is closed for a flush, and of a page of the map.
+    flush_program: Short,
+    /// Pages of the map that a flush writes behind the data.
+    flush_map_pages: Count<0, 64>,
     // Translation layer.
     victims: VictimsName,
     victim_draws: Count<1, 1000>,

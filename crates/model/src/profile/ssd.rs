@@ -9,7 +9,7 @@ use crate::controller::Link;
 use crate::options::Switch;
 use crate::ssd::flash::{FlashRules, PageTimes, Retry, Suspend};
 use crate::ssd::ftl::{Choice, Rules, Shape};
-use crate::ssd::{BackendRules, MapCache, Precondition, Scale, SlcRules, SsdParts};
+use crate::ssd::{BackendRules, CommitRules, MapCache, Precondition, Scale, SlcRules, SsdParts};
 
 /// A checked solid-state drive, which can be built at the profile's scale.
 #[derive(Debug, Clone)]
@@ -36,6 +36,8 @@ pub(crate) struct SsdProfile {
     /// Size of the SLC blocks; zero for none.
     slc: Bytes,
     fold_after: Span,
+    /// Pages of the map that a flush writes.
+    map_pages: Option<u32>,
 }
 
 /// The requested model of a drive.
@@ -118,6 +120,7 @@ impl SsdProfile {
             map_cache: raw.map_cache_bytes.map(|bytes| bytes.0.bytes()),
             slc: raw.slc_bytes.map_or(Bytes::new(0), |bytes| bytes.0),
             fold_after: raw.slc_fold_after.map_or(FOLD_AFTER, |patience| patience.0),
+            map_pages: raw.flush_map_pages.map(|count| count.0),
         };
         let sata = interface == Interface::Sata;
         if interface == Interface::Scsi {
@@ -185,6 +188,7 @@ impl SsdProfile {
             write_cache: self.write_cache.is_on(),
             protected: self.protected,
             fold_after: self.fold_after,
+            commit: self.map_pages.map(|map_pages| CommitRules { map_pages }),
             map_cache: self.map_cache.map(|memory| MapCache {
                 units: MAP_UNITS,
                 // A smaller model has the same share of its map in memory.
@@ -272,6 +276,7 @@ fn flash_rules(raw: &Raw) -> Result<FlashRules, Invalid> {
         dies,
         pages: pages.collect(),
         slc: slc_times(raw)?,
+        commit: raw.flush_program.map(|span| span.0),
         erase: required(raw.erase, "erase")?.0,
         // 4096 bytes at MB/s, in ns: 4096 / (rate * 10^6) * 10^9.
         transfer: Span::from_ns(UNIT * 1000 / rate),

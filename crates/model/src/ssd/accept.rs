@@ -25,7 +25,7 @@ impl Ssd {
         let left = u32::from(durable);
         // One more than its units, so that it does not complete before all of it is in the buffer.
         self.commands[tag.index()] =
-            Some(Command { request: *request, accepted: now, left, found: 0, durable });
+            Some(Command { request: *request, accepted: now, left, found: 0, rest: 0, durable });
         let ready = match request.op {
             Op::Read => now + self.parts.read_processing,
             Op::Write => self.port.receive_all(now, request.sectors) + self.parts.write_processing,
@@ -40,9 +40,9 @@ impl Ssd {
         match request.op {
             Op::Read => self.find_and_read(now, tag, events),
             Op::Write => {
-                let (next, end) = self.parts.units(&request);
-                self.waiting.push_back(Waiting { tag, accepted, next, end });
-                self.pump(now, events);
+                if !self.read_rest(now, tag, &request) {
+                    self.write(now, tag, accepted, &request, events);
+                }
             }
             Op::Flush if self.parts.protected => {
                 self.answer(now, tag, ServedBy::Medium, events);
@@ -52,6 +52,59 @@ impl Ssd {
                 self.pump(now, events);
             }
             Op::Trim => self.trim(now, tag, &request, events),
+        }
+    }
+
+    fn write(
+        &mut self,
+        now: Time,
+        tag: Tag,
+        accepted: Time,
+        request: &Request,
+        events: &mut Events,
+    ) {
+        let (next, end) = self.parts.units(request);
+        self.waiting.push_back(Waiting { tag, accepted, next, end });
+        self.pump(now, events);
+    }
+
+    /// Reads the rest of the units that a write covers in part; returns true if it has to wait.
+    fn read_rest(&mut self, now: Time, tag: Tag, request: &Request) -> bool {
+        let per_unit = self.parts.sectors_per_unit;
+        let (begins, ends) = (request.lba.get(), request.end().get());
+        if begins.is_multiple_of(per_unit) && ends.is_multiple_of(per_unit) {
+            return false;
+        }
+        let command = u32::try_from(tag.index()).expect("tags are few");
+        let (first, end) = self.parts.units(request);
+        let before = (!begins.is_multiple_of(per_unit)).then_some(first);
+        let after = (!ends.is_multiple_of(per_unit)).then_some(end - 1);
+        let after = after.filter(|unit| before != Some(*unit));
+        for unit in [before, after].into_iter().flatten().map(Unit) {
+            // What is in memory is completed there.
+            if !self.buffer.holds(unit)
+                && let Some(slot) = self.backend.on_flash(unit)
+            {
+                self.backend.read(now, slot, 1, command);
+                self.command(tag).rest += 1;
+            }
+        }
+        let waits = self.command(tag).rest > 0;
+        self.counters.partial_writes += u64::from(waits);
+        waits
+    }
+
+    /// Handles a finished read of the flash: of data, or of the rest of a unit to be written.
+    #[inline]
+    pub(super) fn read(&mut self, now: Time, tag: Tag, events: &mut Events) {
+        let command = self.command(tag);
+        if command.rest == 0 {
+            return self.settle(now, tag, events);
+        }
+        command.rest -= 1;
+        if command.rest == 0 {
+            let (request, accepted) = (command.request, command.accepted);
+            self.write(now, tag, accepted, &request, events);
         }
     }
 

@@ -10,6 +10,8 @@ struct Pending {
     tag: Tag,
     /// The page of the unit; `None` while it waits for one.
     page: Option<u32>,
+    /// True once its page was closed for a commit.
+    closing: bool,
 }
 
 /// Units whose writes wait until they are programmed, in order of arrival.
@@ -23,7 +25,7 @@ impl DurableWrites {
 
     /// Adds a buffered unit of the write that holds `tag`.
     pub(super) fn buffered(&mut self, unit: Unit, tag: Tag) {
-        self.0.push(Pending { unit, tag, page: None });
+        self.0.push(Pending { unit, tag, page: None, closing: false });
     }
 
     /// Assigns `page` to the waiting data of `unit`.
@@ -32,6 +34,18 @@ impl DurableWrites {
         for pending in self.0.iter_mut().filter(|it| it.unit == unit && it.page.is_none()) {
             pending.page = Some(page);
         }
+    }
+
+    /// Marks the writes whose pages were just closed.
+    pub(super) fn close(&mut self) {
+        for pending in &mut self.0 {
+            pending.closing |= pending.page.is_some();
+        }
+    }
+
+    /// Returns true if a closed page is not programmed yet.
+    pub(super) fn are_closing(&self) -> bool {
+        self.0.iter().any(|pending| pending.closing)
     }
 
     /// Removes the next write that waits for the programmed `page`.

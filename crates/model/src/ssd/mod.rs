@@ -5,6 +5,7 @@
 mod accept;
 mod backend;
 mod buffer;
+mod commit;
 mod durable;
 pub mod flash;
 pub mod ftl;
@@ -13,6 +14,7 @@ mod parts;
 mod state;
 
 pub use backend::{BackendRules, SlcRules};
+pub use commit::CommitRules;
 pub use parts::{MapCache, PartsError, SsdParts};
 pub use state::{Precondition, Scale};
 
@@ -27,6 +29,7 @@ use crate::stack::Mechanism;
 use crate::tag::Tag;
 use backend::{Backend, Outcome};
 use buffer::Buffer;
+use commit::Commits;
 use durable::DurableWrites;
 use ftl::{Unit, Written};
 use map_cache::CachedMap;
@@ -41,6 +44,8 @@ struct Command {
     left: u32,
     /// Units below this one have been located: their parts of the map were read for this command.
     found: u32,
+    /// Reads of units that a write covers in part, which come before it.
+    rest: u32,
     /// A write that is answered once it is programmed.
     durable: bool,
 }
@@ -77,6 +82,7 @@ pub(crate) struct Ssd {
     in_processing: EventQueue<Tag>,
     waiting: VecDeque<Waiting>,
     durable_writes: DurableWrites,
+    commits: Option<Commits>,
     cached_map: Option<CachedMap>,
     /// Flushes that wait until the buffer is clean; no write enters it meanwhile.
     drains: VecDeque<Tag>,
@@ -106,6 +112,7 @@ impl Ssd {
             in_processing: EventQueue::with_capacity(tags),
             waiting: VecDeque::with_capacity(tags),
             durable_writes: DurableWrites::default(),
+            commits: parts.commit.map(|rules| Commits::new(rules, tags)),
             cached_map: parts.map_cache.map(|rules| CachedMap::new(rules, units)),
             drains: VecDeque::with_capacity(tags),
             outcomes: Vec::with_capacity(tags),
@@ -182,6 +189,10 @@ impl Ssd {
                 break;
             }
         }
+        if self.commits.is_some() {
+            self.close_and_commit(now, events);
+            return;
+        }
         if self.drains.is_empty() && self.durable_writes.is_empty() {
             return;
         }
@@ -255,7 +266,13 @@ impl Ssd {
     fn programmed(&mut self, now: Time, page: u32, host_units: u32, events: &mut Events) {
         self.buffer.programmed(host_units);
         while let Some(tag) = self.durable_writes.programmed(page) {
-            self.settle(now, tag, events);
+            match &mut self.commits {
+                Some(commits) => commits.add(tag),
+                None => self.settle(now, tag, events),
+            }
+        }
+        if let Some(commits) = self.commits.as_mut().filter(|_| host_units > 0) {
+            commits.outdate();
         }
         self.counters.destaged_runs += u64::from(host_units > 0);
         let Some(mut records) = self.destaged.take() else { return };
@@ -303,13 +320,14 @@ impl Mechanism for Ssd {
         let mut has_space = false;
         for outcome in outcomes.drain(..) {
             match outcome {
-                Outcome::Read(index) => self.settle(now, Tag::new(index as usize), events),
+                Outcome::Read(index) => self.read(now, Tag::new(index as usize), events),
                 Outcome::Map(index) => self.find_and_read(now, Tag::new(index as usize), events),
                 Outcome::Programmed { page, host_units } => {
                     self.programmed(now, page, host_units, events);
                     has_space = true;
                 }
                 Outcome::Collected => has_space = true,
+                Outcome::Committed => self.map_programmed(now, events),
             }
         }
         self.outcomes = outcomes;

@@ -3,6 +3,7 @@
 use drivelab_core::{Request, Span};
 
 use super::backend::BackendRules;
+use super::commit::CommitRules;
 use super::ftl::ShapeError;
 
 /// The parts of a solid-state drive.
@@ -24,6 +25,9 @@ pub struct SsdParts {
     pub write_cache: bool,
     /// True if capacitors save the buffer on power loss, which makes its data durable.
     pub protected: bool,
+    /// The writing of the map for flushes and durable writes; `None` if the map is durable with
+    /// the data.
+    pub commit: Option<CommitRules>,
     /// Idle time before SLC blocks are folded.
     pub fold_after: Span,
     /// The cached part of the map; `None` if all of it is in memory.

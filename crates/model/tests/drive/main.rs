@@ -17,4 +17,5 @@ mod load;
 mod mixed;
 mod profiles;
 mod queue;
+mod syncs;
 mod writes;

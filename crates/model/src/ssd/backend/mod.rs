@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use drivelab_core::Time;
 
-use super::flash::{Command, Flash, FlashRules, Kind, SLC_PAGE};
+use super::flash::{COMMIT_PAGE, Command, Flash, FlashRules, Kind, SLC_PAGE};
 use super::ftl::{Copied, Die, Ftl, Rules, Shape, ShapeError, Slot, Unit};
 use pages::Pages;
 use slc::Slc;
@@ -44,6 +44,8 @@ pub(super) enum Outcome {
     Collected,
     /// A part of the map for the command with this number.
     Map(u32),
+    /// A page of the map was programmed for a commit.
+    Committed,
 }
 
 #[derive(Debug, Clone)]
@@ -70,6 +72,8 @@ pub(super) struct Backend {
     slc: Option<Slc>,
     /// The next die for SLC writes of the host; `None` while no SLC block has space.
     slc_current: Option<Die>,
+    /// The next die for a page of the map.
+    map_die: Die,
     folding: Folding,
 }
 
@@ -95,6 +99,8 @@ const PAYLOAD: u32 = (1 << 30) - 1;
 const FOLD_READ: u32 = 1 << 16;
 const FOLD_ERASE: u32 = 2 << 16;
 const DIE: u32 = FOLD_READ - 1;
+/// The payload of `MAP` for a page that is programmed: no command has this number.
+const COMMIT: u32 = PAYLOAD;
 
 impl Backend {
     pub(super) fn new(rules: BackendRules) -> Result<Self, ShapeError> {
@@ -125,6 +131,7 @@ impl Backend {
             finished: Vec::with_capacity(dies as usize * 2),
             slc: rules.slc.map(|slc| Slc::new(slc, base, dies, rules.shape.units)),
             slc_current: rules.slc.map(|_| Die(0)),
+            map_die: Die(0),
             folding: Folding {
                 allowed: false,
                 busy: vec![false; dies as usize],
@@ -178,6 +185,14 @@ impl Backend {
         let die = Die(part % self.ftl.shape().dies);
         let command = Command { kind: Kind::Read, page: part, units: 1, token: MAP | number };
         self.flash.submit(now, die, command);
+    }
+
+    /// Programs a page of the map. Its blocks are not modelled, only its time on a die.
+    pub(super) fn program_map(&mut self, now: Time) {
+        let die = self.map_die;
+        self.map_die = self.next_die(die);
+        let (kind, page) = (Kind::Program, COMMIT_PAGE);
+        self.flash.submit(now, die, Command { kind, page, units: 1, token: MAP | COMMIT });
     }
 
     /// Writes a unit of the host to the next die with space; returns false if there is none.
@@ -260,7 +275,7 @@ impl Backend {
                 && self.pages.host_units(next) > 0
             {
                 let slot = self.ftl.pad(die).expect("a page was begun");
-                let complete = self.fill_slot(now, slot, false);
+                let complete = self.close_slot(now, slot);
                 if complete && die == self.current {
                     self.current = self.next_die(die);
                 }
@@ -344,6 +359,7 @@ impl Backend {
             let payload = token & PAYLOAD;
             outcomes.push(match token & !PAYLOAD {
                 READ => Outcome::Read(payload),
+                MAP if payload == COMMIT => Outcome::Committed,
                 MAP => Outcome::Map(payload),
                 PROGRAM => {
                     let host_units = self.pages.programmed(payload);
@@ -427,15 +443,24 @@ impl Backend {
     #[inline]
     fn fill_slot(&mut self, now: Time, slot: Slot, of_host: bool) -> bool {
         let Some(page) = self.pages.fill(slot, of_host) else { return false };
-        let die = self.die_of(slot);
-        let command = Command {
-            kind: Kind::Program,
-            page: self.page_in_block(slot),
-            units: self.program_units,
-            token: PROGRAM | page,
-        };
-        self.flash.submit(now, die, command);
+        self.program(now, slot, page, self.page_in_block(slot));
         true
+    }
+
+    /// Leaves `slot` empty, like [`Self::fill_slot`]: a page that is closed for a commit.
+    fn close_slot(&mut self, now: Time, slot: Slot) -> bool {
+        let Some(page) = self.pages.fill(slot, false) else { return false };
+        let has_own_time = self.flash.commits_in_own_time();
+        let index = if has_own_time { COMMIT_PAGE } else { self.page_in_block(slot) };
+        self.program(now, slot, page, index);
+        true
+    }
+
+    #[inline]
+    fn program(&mut self, now: Time, slot: Slot, page: u32, index: u32) {
+        let (units, token) = (self.program_units, PROGRAM | page);
+        let command = Command { kind: Kind::Program, page: index, units, token };
+        self.flash.submit(now, self.die_of(slot), command);
     }
 
     #[cfg(test)]

@@ -10,7 +10,7 @@ mod die;
 mod timing;
 
 pub use command::{Command, Kind};
-pub use timing::{FlashRules, PageTimes, Retry, SLC_PAGE, Suspend};
+pub use timing::{COMMIT_PAGE, FlashRules, PageTimes, Retry, SLC_PAGE, Suspend};
 
 use drivelab_core::{Rng, Span, Time};
 
@@ -79,6 +79,11 @@ impl Flash {
     /// Its work so far.
     pub fn busy(&self) -> Busy {
         self.busy
+    }
+
+    /// Returns true if pages that a commit closes have a time of their own.
+    pub(super) fn commits_in_own_time(&self) -> bool {
+        self.rules.commit.is_some()
     }
 
     /// Commands that `die` has not finished.

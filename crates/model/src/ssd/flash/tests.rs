@@ -16,6 +16,7 @@ fn rules(channels: u32, dies: u32) -> FlashRules {
         dies,
         pages: vec![page(50, 600), page(70, 1_200)],
         slc: None,
+        commit: None,
         erase: Span::from_ms(3),
         transfer: Span::from_us(10),
         channel_command: Span::ZERO,

@@ -5,6 +5,9 @@ use drivelab_core::{Ratio, Rng, Span};
 /// The index of all pages that are written as SLC.
 pub const SLC_PAGE: u32 = u32::MAX;
 
+/// The index of all pages that are closed or written for a commit.
+pub const COMMIT_PAGE: u32 = u32::MAX - 1;
+
 /// Read and program times of one kind of page.
 ///
 /// The bits of one cell belong to pages of different kinds with different times: an MLC block
@@ -52,6 +55,9 @@ pub struct FlashRules {
     pub pages: Vec<PageTimes>,
     /// Times of pages written as SLC.
     pub slc: Option<PageTimes>,
+    /// Program time of pages of the map, and of pages that a commit closes; default: as by their
+    /// index.
+    pub commit: Option<Span>,
     /// Time of an erase.
     pub erase: Span,
     /// Time of one unit on the channel.
@@ -72,10 +78,18 @@ impl FlashRules {
     /// The times of the page with index `page` in its block.
     #[inline]
     pub fn times_of(&self, page: u32) -> PageTimes {
-        if let (SLC_PAGE, Some(slc)) = (page, self.slc) {
-            return slc;
+        if page >= COMMIT_PAGE {
+            return self.special_times_of(page);
         }
         self.pages[page as usize % self.pages.len()]
+    }
+
+    fn special_times_of(&self, page: u32) -> PageTimes {
+        match (page, self.slc, self.commit) {
+            (SLC_PAGE, Some(slc), _) => slc,
+            (COMMIT_PAGE, _, Some(program)) => PageTimes { program, ..self.pages[0] },
+            _ => self.pages[0],
+        }
     }
 
     /// Draws the time that repetitions add to a read.
