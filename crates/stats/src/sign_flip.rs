@@ -15,22 +15,14 @@ pub const RANDOM_FLIPS: u32 = 20_000;
 const WITH_ALL_FLIPS_MAX: usize = 10_000;
 /// Flips whose sums are computed together.
 const AT_ONCE: usize = 256;
+/// Words of signs that are sorted by block together: a line of the processor's cache.
+const WORDS_AT_ONCE: usize = 8;
 /// Sums that differ by less than this fraction of the largest possible sum are equal: rounding.
 pub(crate) const TIE: f64 = 1e-12;
 
 /// Returns the two-sided p value of "the centre of `d` is zero".
 pub fn p_value(d: &[f64], seed: u64) -> f64 {
-    let table = SignTable::new(d);
-    let largest: f64 = d.iter().map(|v| v.abs()).sum();
-    // Ties count as at least as large, so that rounding never makes p smaller.
-    let observed = d.iter().sum::<f64>().abs() - TIE * largest;
-    let mut as_large = 0_u32;
-    let flips = for_each_flip(d.len(), seed, |signs| {
-        for sum in table.sums(signs) {
-            as_large += u32::from(sum.abs() >= observed);
-        }
-    });
-    flips.p_value(as_large)
+    Tosses::new(d.len(), seed).p_value(d)
 }
 
 /// The number of flips tried, and their choice.
@@ -65,38 +57,97 @@ impl Signs {
         Self { bytes: vec![0; blocks.div_ceil(8) * flips], flips }
     }
 
-    /// Sets the signs of one flip from those of 64 blocks in each word.
-    fn set(&mut self, flip: usize, words: impl Iterator<Item = u64>) {
-        debug_assert!(flip < self.flips);
-        let bytes = words.flat_map(u64::to_le_bytes);
-        for (group, byte) in self.bytes.chunks_exact_mut(self.flips).zip(bytes) {
-            group[flip] = byte;
+    /// Sets the signs of all flips: `words` has those of 64 blocks each, flip by flip.
+    fn set(&mut self, words: &[u64]) {
+        let in_flip = words.len() / self.flips;
+        debug_assert_eq!(in_flip * self.flips, words.len(), "as many words for each flip");
+        // A few words of every flip at a time: what is read and written then stays in the cache.
+        for first in (0..in_flip).step_by(WORDS_AT_ONCE) {
+            let last = (first + WORDS_AT_ONCE).min(in_flip);
+            for (flip, words) in words.chunks_exact(in_flip).enumerate() {
+                let bytes = words[first..last].iter().flat_map(|word| word.to_le_bytes());
+                let groups = self.bytes[first * 8 * self.flips..].chunks_exact_mut(self.flips);
+                for (group, byte) in groups.zip(bytes) {
+                    group[flip] = byte;
+                }
+            }
         }
     }
 }
 
-/// Calls `visit` with the signs of all flips, up to [`AT_ONCE`] of them at a time.
-pub(crate) fn for_each_flip(blocks: usize, seed: u64, mut visit: impl FnMut(&Signs)) -> Flips {
-    // Turning all signs mirrors the sum, so the sign of the last block can stay.
-    let flips = match blocks {
-        ..=EXACT_MAX => Flips::All(1 << blocks.saturating_sub(1)),
-        _ => Flips::Sample(random_flips(blocks)),
-    };
-    let (Flips::All(count) | Flips::Sample(count)) = flips;
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let words = blocks.div_ceil(64);
-    for first in (0..count).step_by(AT_ONCE) {
-        let batch = (first..count).take(AT_ONCE);
-        let mut signs = Signs::new(blocks, batch.len());
-        for (index, flip) in batch.enumerate() {
-            match flips {
-                Flips::All(_) => signs.set(index, std::iter::once(u64::from(flip))),
-                Flips::Sample(_) => signs.set(index, (0..words).map(|_| rng.next_u64())),
+/// The flips of a number of blocks: drawn once for all metrics that share these blocks.
+#[derive(Debug)]
+pub(crate) struct Tosses {
+    blocks: usize,
+    seed: u64,
+    flips: Flips,
+    /// Up to [`AT_ONCE`] flips each; 25 MB of the largest numbers of blocks.
+    batches: Vec<Signs>,
+}
+
+impl Tosses {
+    /// Draws the flips of `blocks` blocks.
+    pub(crate) fn new(blocks: usize, seed: u64) -> Self {
+        // Turning all signs mirrors the sum, so the sign of the last block can stay.
+        let flips = match blocks {
+            ..=EXACT_MAX => Flips::All(1 << blocks.saturating_sub(1)),
+            _ => Flips::Sample(random_flips(blocks)),
+        };
+        let (Flips::All(count) | Flips::Sample(count)) = flips;
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let words = blocks.div_ceil(64).max(1);
+        let mut batches = Vec::new();
+        for first in (0..count).step_by(AT_ONCE) {
+            let batch = (first..count).take(AT_ONCE);
+            let mut signs = Signs::new(blocks, batch.len());
+            let drawn: Vec<u64> = match flips {
+                Flips::All(_) => batch.map(u64::from).collect(),
+                Flips::Sample(_) => batch.flat_map(|_| 0..words).map(|_| rng.next_u64()).collect(),
+            };
+            signs.set(&drawn);
+            batches.push(signs);
+        }
+        Self { blocks, seed, flips, batches }
+    }
+
+    /// Returns the two-sided p value of "the centre of `d` is zero".
+    pub(crate) fn p_value(&self, d: &[f64]) -> f64 {
+        assert_eq!(d.len(), self.blocks, "the flips of these blocks");
+        let table = SignTable::new(d);
+        let largest: f64 = d.iter().map(|v| v.abs()).sum();
+        // Ties count as at least as large, so that rounding never makes p smaller.
+        let observed = d.iter().sum::<f64>().abs() - TIE * largest;
+        let mut as_large = 0_u32;
+        for signs in &self.batches {
+            for sum in table.sums(signs) {
+                as_large += u32::from(sum.abs() >= observed);
             }
         }
-        visit(&signs);
+        self.flips.p_value(as_large)
     }
-    flips
+
+    /// Returns the signs of all flips, some flips at a time.
+    pub(crate) fn batches(&self) -> impl Iterator<Item = &Signs> {
+        self.batches.iter()
+    }
+
+    pub(crate) fn flips(&self) -> Flips {
+        self.flips
+    }
+}
+
+/// The flips drawn last, which the next metric of the same blocks uses again.
+#[derive(Debug, Default)]
+pub(crate) struct LastTosses(Option<Tosses>);
+
+impl LastTosses {
+    /// Returns the flips of `blocks` blocks.
+    pub(crate) fn of(&mut self, blocks: usize, seed: u64) -> &Tosses {
+        if self.0.as_ref().is_none_or(|last| (last.blocks, last.seed) != (blocks, seed)) {
+            self.0 = Some(Tosses::new(blocks, seed));
+        }
+        self.0.as_ref().expect("drawn above")
+    }
 }
 
 /// The number of random tosses tried.
@@ -170,7 +221,8 @@ mod tests {
         let values: Vec<f64> = (0..77_u32).map(|i| f64::from(i * i % 31) - 11.5).collect();
         let table = SignTable::new(&values);
         let mut seen = 0;
-        let flips = for_each_flip(values.len(), 3, |signs| {
+        let tosses = Tosses::new(values.len(), 3);
+        for signs in tosses.batches() {
             for (flip, sum) in table.sums(signs).into_iter().enumerate() {
                 let sign =
                     |block: usize| signs.bytes[block / 8 * signs.flips + flip] >> (block % 8) & 1;
@@ -180,7 +232,8 @@ mod tests {
                 assert!((sum - expected).abs() < 1e-9, "flip {flip}: {sum}, not {expected}");
                 seen += 1;
             }
-        });
+        }
+        let flips = tosses.flips();
         assert!(matches!(flips, Flips::Sample(RANDOM_FLIPS)) && seen == RANDOM_FLIPS, "{flips:?}");
     }
 }

@@ -16,7 +16,7 @@ use crate::interval::{hodges_lehmann, hodges_lehmann_interval, student_interval}
 use crate::numbers::ratio;
 use crate::pair::{self, NotPositive, Pair};
 use crate::power::{self, Seen};
-use crate::sign_flip;
+use crate::sign_flip::LastTosses;
 use crate::warning::Warning;
 use order::OrderEffect;
 use sample::Sample;
@@ -85,7 +85,8 @@ pub enum CompareError {
 pub fn compare(pairs: &[Pair], criteria: &Criteria) -> Result<Comparison, CompareError> {
     check(pairs, criteria)?;
     let kept: Vec<Pair> = distinct(&[pairs], criteria).into_iter().map(|at| pairs[at]).collect();
-    Ok(compare_kept(&kept, pairs.len() - kept.len(), criteria))
+    let mut tosses = LastTosses::default();
+    Ok(compare_kept(&kept, pairs.len() - kept.len(), criteria, &mut tosses))
 }
 
 pub(crate) fn check(pairs: &[Pair], criteria: &Criteria) -> Result<(), CompareError> {
@@ -109,10 +110,15 @@ pub(crate) fn distinct(metrics: &[&[Pair]], criteria: &Criteria) -> Vec<usize> {
 }
 
 /// Compares blocks from which `copies` were omitted.
-pub(crate) fn compare_kept(kept: &[Pair], copies: usize, criteria: &Criteria) -> Comparison {
+pub(crate) fn compare_kept(
+    kept: &[Pair],
+    copies: usize,
+    criteria: &Criteria,
+    tosses: &mut LastTosses,
+) -> Comparison {
     let sample = Sample::new(kept, criteria.better);
     let order = order::test(kept, criteria.better);
-    let estimates = Estimates::new(&sample, criteria);
+    let estimates = Estimates::new(&sample, criteria, tosses);
     let decision = estimates.decide(criteria);
     let effect = order.as_ref().map(|o| estimates.order_effect(o, criteria));
     // An effect of the order may be all of the difference, so no claim survives it.
@@ -154,7 +160,7 @@ struct Estimates {
 }
 
 impl Estimates {
-    fn new(sample: &Sample, criteria: &Criteria) -> Self {
+    fn new(sample: &Sample, criteria: &Criteria, tosses: &mut LastTosses) -> Self {
         let d = &sample.sorted;
         // Equivalence takes the interval with twice the error outside: two one-sided tests.
         let (main, equivalence) = (1.0 - criteria.alpha, 1.0 - 2.0 * criteria.alpha);
@@ -166,7 +172,8 @@ impl Estimates {
             .zip(hodges_lehmann_interval(d, equivalence))
             .map(|(w, n)| Evidence { difference: w.interval, equivalence: n.interval });
         let rank_confidence = rank.and(wide).map(|w| w.confidence);
-        Self { student, rank, rank_confidence, p: sign_flip::p_value(d, criteria.seed) }
+        let p = tosses.of(d.len(), criteria.seed).p_value(d);
+        Self { student, rank, rank_confidence, p }
     }
 
     fn decide(&self, criteria: &Criteria) -> Decision {

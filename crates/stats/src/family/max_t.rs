@@ -1,6 +1,6 @@
 //! Step-down max-T adjustment with sign flips.
 
-use crate::sign_flip::{SignTable, TIE, for_each_flip};
+use crate::sign_flip::{SignTable, TIE, Tosses};
 
 /// Returns the adjusted p values of several metrics measured in the same blocks.
 ///
@@ -13,6 +13,12 @@ use crate::sign_flip::{SignTable, TIE, for_each_flip};
 /// If the rows differ in length.
 pub fn max_t(rows: &[Vec<f64>], seed: u64) -> Vec<f64> {
     let blocks = rows.first().map_or(0, Vec::len);
+    max_t_of(rows, &Tosses::new(blocks, seed))
+}
+
+/// [`max_t`] with flips that are drawn already.
+pub(super) fn max_t_of(rows: &[Vec<f64>], tosses: &Tosses) -> Vec<f64> {
+    let blocks = rows.first().map_or(0, Vec::len);
     assert!(rows.iter().all(|r| r.len() == blocks), "metrics of one family share their blocks");
     let standard: Vec<Vec<f64>> = rows.iter().map(|r| standardised(r)).collect();
     let tables: Vec<SignTable> = standard.iter().map(|r| SignTable::new(r)).collect();
@@ -24,7 +30,7 @@ pub fn max_t(rows: &[Vec<f64>], seed: u64) -> Vec<f64> {
     // Sums of flipped signs differ from the observed one by rounding alone.
     let slack = TIE * f64::from(u32::try_from(blocks).unwrap_or(u32::MAX));
     let mut as_large = vec![0_u32; rows.len()];
-    let flips = for_each_flip(blocks, seed, |signs| {
+    for signs in tosses.batches() {
         let mut largest: Vec<f64> = Vec::new();
         for &i in &order {
             let sums = tables[i].sums(signs);
@@ -34,13 +40,13 @@ pub fn max_t(rows: &[Vec<f64>], seed: u64) -> Vec<f64> {
                 as_large[i] += u32::from(*largest >= observed[i] - slack);
             }
         }
-    });
+    }
 
     // Step down: a metric's p is never below that of a stronger one.
     let mut adjusted = vec![1.0; rows.len()];
     let mut running = 0.0_f64;
     for &i in order.iter().rev() {
-        running = running.max(flips.p_value(as_large[i]));
+        running = running.max(tosses.flips().p_value(as_large[i]));
         adjusted[i] = running;
     }
     adjusted

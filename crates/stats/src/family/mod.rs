@@ -15,11 +15,14 @@ pub use adjust::holm;
 pub use adjusted::{Adjusted, Adjustment, Role};
 pub(crate) use claim::hold_together;
 pub use max_t::max_t;
+use max_t::max_t_of;
+use simultaneous::simultaneous_of;
 pub use simultaneous::{Critical, simultaneous};
 
 use crate::compare::{self, CompareError};
 use crate::criteria::Criteria;
 use crate::pair::Pair;
+use crate::sign_flip::LastTosses;
 
 /// One comparison of a family: a metric, or an arm against the baseline.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,12 +62,13 @@ pub fn compare_family(members: &[Member]) -> Result<Family, FamilyError> {
             .map_err(|source| FamilyError { index, source })?;
     }
     let counted = without_copies(members);
+    let mut tosses = LastTosses::default();
     let compared = members.iter().zip(&counted).map(|(member, kept)| {
         let mut left = kept.iter().copied().peekable();
         let blocks = 0..member.pairs.len();
         let copies = blocks.filter(|block| left.next_if_eq(block).is_none()).collect::<Vec<_>>();
         let pairs: Vec<Pair> = kept.iter().map(|block| member.pairs[*block]).collect();
-        let comparison = compare::compare_kept(&pairs, copies.len(), &member.criteria);
+        let comparison = compare::compare_kept(&pairs, copies.len(), &member.criteria, &mut tosses);
         Adjusted { copies, ..Adjusted::unadjusted(comparison, member.role) }
     });
     let mut adjusted: Vec<Adjusted> = compared.collect();
@@ -75,7 +79,7 @@ pub fn compare_family(members: &[Member]) -> Result<Family, FamilyError> {
     let kept: Vec<Member> = distinct.collect();
     let all_equivalent = !adjusted.is_empty() && adjusted.iter().all(Adjusted::is_equivalent);
     for role in [Role::Gate, Role::Other] {
-        adjust_role(&kept, &mut adjusted, role);
+        adjust_role(&kept, &mut adjusted, role, &mut tosses);
     }
     Ok(Family { members: adjusted, all_equivalent })
 }
@@ -97,7 +101,7 @@ fn without_copies(members: &[Member]) -> Vec<Rc<[usize]>> {
     members.iter().map(|member| Rc::clone(&kept[&member.pairs.len()])).collect()
 }
 
-fn adjust_role(members: &[Member], adjusted: &mut [Adjusted], role: Role) {
+fn adjust_role(members: &[Member], adjusted: &mut [Adjusted], role: Role, tosses: &mut LastTosses) {
     debug_assert_eq!(members.len(), adjusted.len());
     let indices: Vec<usize> = (0..members.len()).filter(|&i| members[i].role == role).collect();
     let Some(&first) = indices.first().filter(|_| indices.len() > 1) else { return };
@@ -108,12 +112,13 @@ fn adjust_role(members: &[Member], adjusted: &mut [Adjusted], role: Role) {
     let shared = indices.iter().all(|&i| members[i].pairs.len() == blocks);
     let rows: Vec<Vec<f64>> = indices.iter().map(|&i| log_ratios(&members[i])).collect();
     let (p, adjustment) = if shared {
-        (max_t(&rows, rules.seed), Adjustment::MaxT)
+        (max_t_of(&rows, tosses.of(blocks, rules.seed)), Adjustment::MaxT)
     } else {
         let raw: Vec<f64> = indices.iter().map(|&i| adjusted[i].comparison.p).collect();
         (holm(&raw), Adjustment::Holm)
     };
-    let together = shared.then(|| simultaneous(&rows, rules.alpha, rules.seed));
+    let together =
+        shared.then(|| simultaneous_of(&rows, rules.alpha, tosses.of(blocks, rules.seed)));
     for (&i, p) in indices.iter().zip(p) {
         let it = &mut adjusted[i];
         // A random sample of flips may put the adjusted value below the raw one by chance.

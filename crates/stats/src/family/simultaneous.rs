@@ -2,7 +2,7 @@
 
 use crate::distribution::student;
 use crate::numbers::{float, mean};
-use crate::sign_flip::{SignTable, for_each_flip};
+use crate::sign_flip::{SignTable, Tosses};
 
 /// The number of standard errors that the intervals of a family reach to either side.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,6 +43,12 @@ fn student_critical(outside: f64, blocks: usize) -> f64 {
 /// If the rows differ in length.
 pub fn simultaneous(rows: &[Vec<f64>], alpha: f64, seed: u64) -> Critical {
     let blocks = rows.first().map_or(0, Vec::len);
+    simultaneous_of(rows, alpha, &Tosses::new(blocks, seed))
+}
+
+/// [`simultaneous`] with flips that are drawn already.
+pub(super) fn simultaneous_of(rows: &[Vec<f64>], alpha: f64, tosses: &Tosses) -> Critical {
+    let blocks = rows.first().map_or(0, Vec::len);
     assert!(rows.iter().all(|r| r.len() == blocks), "metrics of one family share their blocks");
     // Few blocks or values in coarse steps have few different flips, and may have no finite value.
     // At half the level the limit rarely cuts off an estimate that is large by chance: always
@@ -54,13 +60,13 @@ pub fn simultaneous(rows: &[Vec<f64>], alpha: f64, seed: u64) -> Critical {
     }
     let tables: Vec<SignTable> = residuals.iter().map(|row| SignTable::new(row)).collect();
     let mut largest = Vec::new();
-    for_each_flip(blocks, seed, |signs| {
+    for signs in tosses.batches() {
         let sums: Vec<Vec<f64>> = tables.iter().map(|table| table.sums(signs)).collect();
         largest.extend(
             (0..sums[0].len())
                 .map(|flip| sums.iter().map(|row| row[flip].abs()).fold(0.0, f64::max)),
         );
-    });
+    }
     largest.sort_unstable_by(|a, b| b.total_cmp(a));
     let critical = |outside: f64, most: f64| {
         let sum = rank(largest.len(), outside).and_then(|rank| largest.get(rank - 1));
