@@ -29,6 +29,8 @@ pub struct Finding {
     pub figure: String,
     /// What the source states, in its own numbers: `8,000 to 37,000 1/s`; may be empty.
     pub published: String,
+    /// The published figure, as `figure` would have it: a ratio, or a value in the metric's unit.
+    pub published_value: Option<f64>,
     /// The reason why the study cannot answer the claim, even if it measures the figure.
     pub cannot_tell: Option<String>,
     /// Its author; may be empty.

@@ -20,6 +20,7 @@ fn finding(one: &FindingResult) -> String {
     let (class, sign) = match one.answer {
         Answer::Holds => ("faster", "\u{2713}"),
         Answer::DoesNotHold => ("slower", "\u{2717}"),
+        Answer::Consistent => ("open", "\u{2248}"),
         Answer::CannotTell => ("open", "?"),
     };
     format!(

@@ -202,6 +202,7 @@ fn finding(one: &FindingResult) -> Value {
         "name": finding.name,
         "figure": finding.figure,
         "published": finding.published,
+        "published_value": finding.published_value,
         "source": finding.source,
         "at_least": finding.at_least,
         "at_most": finding.at_most,

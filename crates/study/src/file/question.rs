@@ -124,6 +124,7 @@ pub(super) fn findings(
             name,
             figure: section.take("figure")?.unwrap_or_default(),
             published: section.take("published")?.unwrap_or_default(),
+            published_value: section.take("published_value")?,
             cannot_tell: section.take("cannot_tell")?,
             source: section.take("source")?.unwrap_or_default(),
             at_least: section.take("at_least")?,
@@ -147,6 +148,8 @@ pub(super) fn findings(
 fn answered(section: &mut Section, claim: &Finding) -> Result<Finding, ConfigError> {
     Ok(Finding {
         figure: section.take("figure")?.unwrap_or_default(),
+        // Another figure need not be the one that was published.
+        published_value: section.take("published_value")?,
         cannot_tell: section.take("cannot_tell")?,
         at_least: section.take("at_least")?,
         at_most: section.take("at_most")?,
@@ -155,6 +158,9 @@ fn answered(section: &mut Section, claim: &Finding) -> Result<Finding, ConfigErr
 }
 
 fn check_bounds(finding: &Finding) -> Result<(), Invalid> {
+    if finding.published_value.is_some_and(|value| !(value.is_finite() && value > 0.0)) {
+        return Err("`published_value` is not a number above zero".into());
+    }
     match (finding.at_least, finding.at_most) {
         (None, None) if finding.cannot_tell.is_some() => Ok(()),
         (None, None) => Err("a finding needs a bound: `at_least`, `at_most` or both".into()),

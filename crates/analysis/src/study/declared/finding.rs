@@ -12,7 +12,7 @@ use crate::study::{ArmInfo, Experiment};
 use crate::{figures, metric, suggest};
 use drivelab_core::question::Finding;
 
-/// The answer to a finding: it holds, or it does not, or neither can be concluded.
+/// The answer to a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
@@ -20,6 +20,9 @@ pub enum Answer {
     Holds,
     /// The whole interval lies outside the bounds.
     DoesNotHold,
+    /// The interval lies across a bound, and contains the published figure: it is possible, and the
+    /// claim undecided.
+    Consistent,
     /// The interval lies across a bound, or there is none.
     CannotTell,
 }
@@ -30,6 +33,7 @@ impl Answer {
         match self {
             Self::Holds => "Holds",
             Self::DoesNotHold => "Does not hold",
+            Self::Consistent => "Consistent",
             Self::CannotTell => "Cannot tell",
         }
     }
@@ -140,18 +144,7 @@ pub(crate) fn answers(
             .or_else(|| flawed(workload, &figure.arms))
             .or_else(|| doubt(&finding, figure.logs.len()));
         let (answer, why) = match (why, effect.ci95) {
-            (None, Some(interval)) => {
-                let of_mean = judged(&finding, interval);
-                match prediction95.map(|interval| judged(&finding, interval)) {
-                    Some(of_drive) if of_drive != of_mean => {
-                        (Answer::CannotTell, Some("it depends on the drive".to_owned()))
-                    }
-                    _ if of_mean == Answer::CannotTell => {
-                        (of_mean, Some("the 95 % interval crosses a bound".to_owned()))
-                    }
-                    _ => (of_mean, None),
-                }
-            }
+            (None, Some(interval)) => decided(&finding, interval, prediction95),
             (why, _) => (Answer::CannotTell, why),
         };
         let (value, ci95) = (Some(value), effect.ci95);
@@ -207,6 +200,26 @@ fn doubt(finding: &Finding, blocks: usize) -> Option<String> {
             counted(blocks, "block")
         )
     })
+}
+
+/// Judges a claim by the interval of the mean and, where there is one, that of one more drive.
+fn decided(
+    finding: &Finding,
+    of_mean: [f64; 2],
+    of_drive: Option<[f64; 2]>,
+) -> (Answer, Option<String>) {
+    let answer = judged(finding, of_mean);
+    let differs = of_drive.is_some_and(|interval| judged(finding, interval) != answer);
+    if answer != Answer::CannotTell && !differs {
+        return (answer, None);
+    }
+    // A published figure is of one drive: the interval of the mean is not about it.
+    let possible = of_drive.zip(finding.published_value);
+    match possible.map(|([lo, hi], value)| lo <= value && value <= hi) {
+        Some(true) => (Answer::Consistent, None),
+        _ if differs => (Answer::CannotTell, Some("it depends on the drive".to_owned())),
+        _ => (Answer::CannotTell, Some("the 95 % interval crosses a bound".to_owned())),
+    }
 }
 
 fn judged(finding: &Finding, [lo, hi]: [f64; 2]) -> Answer {
@@ -357,6 +370,15 @@ mod tests {
         check(Some(1.0), None, Answer::CannotTell);
         check(Some(1.2), None, Answer::DoesNotHold);
         check(None, Some(0.8), Answer::DoesNotHold);
+        // A figure inside the interval for one more drive is possible; no drive, no such interval.
+        let decided = |value, of_drive| {
+            let finding = Finding { published_value: value, ..finding(Some(1.05), None) };
+            decided(&finding, [0.95, 1.08], of_drive).0
+        };
+        assert_eq!(decided(Some(1.2), Some([0.8, 1.25])), Answer::Consistent);
+        assert_eq!(decided(Some(1.3), Some([0.8, 1.25])), Answer::CannotTell);
+        assert_eq!(decided(None, Some([0.8, 1.25])), Answer::CannotTell);
+        assert_eq!(decided(Some(1.0), None), Answer::CannotTell);
         assert!(doubt(&finding(None, None), 10).is_some());
         assert!(doubt(&finding(Some(1.0), None), 5).is_some_and(|why| why.contains("--blocks 6")));
         assert!(doubt(&finding(Some(1.0), None), 6).is_none());

@@ -62,6 +62,9 @@ pub struct Repeated {
 pub struct Counts {
     /// Hold.
     pub holds: usize,
+    /// Whose published figure is possible, but undecided.
+    #[serde(default)]
+    pub consistent: usize,
     /// Do not hold.
     pub does_not_hold: usize,
     /// Cannot be decided.
@@ -79,7 +82,7 @@ pub struct Checked {
     pub published: String,
     /// The source.
     pub source: String,
-    /// `holds`, `does-not-hold` or `cannot-tell`.
+    /// `holds`, `consistent`, `does-not-hold` or `cannot-tell`.
     pub verdict: String,
     /// The figure, where it was measured.
     pub value: Option<f64>,
@@ -142,6 +145,7 @@ impl Repeated {
             study: study.to_owned(),
             counts: Counts {
                 holds: of("holds"),
+                consistent: of("consistent"),
                 does_not_hold: of("does-not-hold"),
                 cannot_tell: of("cannot-tell"),
             },
@@ -274,17 +278,19 @@ impl Again {
             ("study", Align::Left, 0),
             ("stage", Align::Left, 0),
             ("holds", Align::Right, 0),
+            ("consistent", Align::Right, 0),
             ("does not", Align::Right, 0),
             ("cannot tell", Align::Right, 0),
         ]);
         for one in &self.articles {
-            let Counts { holds, does_not_hold, cannot_tell } = one.counts;
+            let Counts { holds, consistent, does_not_hold, cannot_tell } = one.counts;
             table.row(vec![
                 one.number.to_string(),
                 one.article.title.clone(),
                 one.study.clone(),
                 one.stage.to_string(),
                 holds.to_string(),
+                consistent.to_string(),
                 does_not_hold.to_string(),
                 cannot_tell.to_string(),
             ]);
@@ -299,6 +305,7 @@ impl Checked {
         match self.verdict.as_str() {
             "holds" => "holds",
             "does-not-hold" => "does not hold",
+            "consistent" => "consistent",
             _ => CANNOT_TELL,
         }
     }
@@ -380,7 +387,10 @@ mod tests {
     #[test]
     fn a_result_is_joined_with_its_article_and_read_back() {
         let one = repeated();
-        assert_eq!(one.counts, Counts { holds: 1, does_not_hold: 1, cannot_tell: 1 });
+        assert_eq!(
+            one.counts,
+            Counts { holds: 1, consistent: 0, does_not_hold: 1, cannot_tell: 1 }
+        );
         let again = Again::new(vec![one]);
         assert_eq!(again.by_number().count(), 1);
         let read: Again = serde_json::from_str(&again.json()).unwrap();

@@ -5,7 +5,8 @@ use crate::page::html::{each, escape, inline, list, scroll, section, table};
 use crate::page::skeleton;
 
 /// A guide to the pictures, above the first of them.
-const LEGEND: &str = "Each claim has one of three answers. In the pictures a dot is the ratio found \
+const LEGEND: &str = "Each claim holds or does not; or its published figure is consistent with the \
+    interval for one such drive, which leaves the claim undecided; or nothing can be concluded. In the pictures a dot is the ratio found \
     here, the thick line its 95 % interval, the thin line the interval for one more such drive, and \
     the grey area the bounds that the claim is held against.";
 
@@ -19,10 +20,11 @@ pub fn html(again: &Again) -> String {
 }
 
 fn overview(again: &Again) -> String {
-    let heads = ["", "article", "stage", "holds", "does not hold", "cannot tell"];
+    let heads = ["", "article", "stage", "holds", "consistent", "does not hold", "cannot tell"];
     let rows = again.articles.iter().map(|one| {
-        let Counts { holds, does_not_hold, cannot_tell } = one.counts;
-        let counts = [holds, does_not_hold, cannot_tell].map(|count| count.to_string());
+        let Counts { holds, consistent, does_not_hold, cannot_tell } = one.counts;
+        let counts = [holds, consistent, does_not_hold, cannot_tell];
+        let counts = counts.map(|count| count.to_string());
         let title = format!("<span class=\"words\">{}</span>", escape(&one.article.title));
         let mut cells = vec![one.number.to_string(), title, one.stage.to_string()];
         cells.extend(counts);

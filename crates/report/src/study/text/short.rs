@@ -154,6 +154,7 @@ fn claims(result: &StudyResult) -> Option<Sentence> {
     let kinds = [
         (Answer::Holds, ["holds", "hold"]),
         (Answer::DoesNotHold, ["does not hold", "do not hold"]),
+        (Answer::Consistent, ["is consistent", "are consistent"]),
         (Answer::CannotTell, ["remains open", "remain open"]),
     ];
     let parts = kinds.into_iter().filter_map(|(answer, [one, several])| match count(answer) {
