@@ -11,7 +11,8 @@ as a modelled drive in virtual time can run them, at stage simulate as requests 
 by the tools themselves under a [real Linux kernel](internals/kernel-stage.md). Every published
 number is a claim that *holds* or *does not hold*. Where neither is so of nearly all such drives, a
 published figure inside the interval for one of them is *consistent*; of the rest drivelab *cannot
-tell*, with the reason. Figures are ratios or geometric means with 95 % intervals that hold together for a study.
+tell*, with the reason. Figures are ratios or geometric means with 95 % intervals that hold together
+for a study.
 
 `drivelab articles` makes this page, and another with pictures, every interval and the notes; two
 runs give the same bytes. `drivelab show article:N` prints what may be concluded from the published
