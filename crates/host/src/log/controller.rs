@@ -25,14 +25,14 @@ pub struct ControllerLog {
 }
 
 /// Drivers of disk controllers, by prefix.
-const DRIVERS: &[&str] = &[
+pub(super) const DRIVERS: &[&str] = &[
     "ahci", "ata_", "pata_", "sata_", "nvme", "mpt", "megaraid", "aacraid", "hpsa", "smartpqi",
     "arcmsr", "stex", "3w-", "isci", "mvsas", "pm80", "vmd", "aic94xx",
 ];
 
 /// Drivers of other functions behind which there are disks: hosts of USB and memory cards, adapters
 /// of storage networks, and virtual ones.
-const OTHER_DRIVERS: &[&str] = &[
+pub(super) const OTHER_DRIVERS: &[&str] = &[
     "xhci",
     "ehci",
     "sdhci",

@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use aho_corasick::AhoCorasick;
+
 use serde::{Deserialize, Serialize};
 
 const TABLE: &str = include_str!("messages.tsv");
@@ -70,6 +72,8 @@ classes! {
 }
 
 /// The forms of message, by the way in which they name a device.
+///
+/// Their order is that of [`Source::NAMES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
     Ata,
@@ -120,10 +124,45 @@ struct Row {
     parts: Vec<&'static str>,
 }
 
-static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
+/// The rows of one source, with a search for all their parts at once.
+struct Group {
+    rows: Vec<Row>,
+    /// Finds the longest part of each row, which is the rarest.
+    parts: AhoCorasick,
+}
+
+impl Group {
+    fn of(source: Source, all: &mut Vec<Row>) -> Self {
+        let rows: Vec<Row> = all.extract_if(.., |row| row.source == source).collect();
+        let longest = rows
+            .iter()
+            .map(|row| row.parts.iter().max_by_key(|part| part.len()).copied().unwrap_or_default());
+        let longest: Vec<&str> = longest.collect();
+        debug_assert!(longest.iter().all(|part| !part.is_empty()), "a pattern has text");
+        let parts = AhoCorasick::new(&longest).expect("a few hundred short words");
+        Self { rows, parts }
+    }
+
+    /// The first row that fits.
+    fn find(&self, text: &str) -> Option<&Row> {
+        let found = self.parts.find_overlapping_iter(text);
+        let rows = found.map(|part| part.pattern().as_usize());
+        let fitting = rows.filter(|row| fits(&self.rows[*row].parts, text));
+        fitting.min().map(|row| &self.rows[row])
+    }
+}
+
+static GROUPS: LazyLock<Vec<Group>> = LazyLock::new(|| {
     let lines = TABLE.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines.map(|line| row(line).expect("a test reads the table")).collect()
+    let mut rows: Vec<Row> = lines.map(|line| row(line).expect("a test reads the table")).collect();
+    Source::NAMES.iter().map(|(_, source)| Group::of(*source, &mut rows)).collect()
 });
+
+/// The beginnings of messages of the block layer, which name the disk at their end.
+pub(super) fn beginnings_of_block() -> impl Iterator<Item = &'static str> {
+    let block = &GROUPS[Source::Block as usize];
+    block.rows.iter().filter_map(|row| row.parts.first().copied())
+}
 
 fn row(line: &'static str) -> Option<Row> {
     let mut fields = line.split('\t');
@@ -146,8 +185,8 @@ fn is_version(text: &str) -> bool {
 
 /// Looks up the text after the name of a device.
 pub(super) fn look_up(source: Source, text: &str) -> Verdict {
-    let row = ROWS.iter().find(|row| row.source == source && fits(&row.parts, text));
-    match row {
+    let group = &GROUPS[source as usize];
+    match group.find(text) {
         Some(Row { class: Some(class), .. }) => Verdict::Fault(*class),
         Some(_) => Verdict::Usual,
         None => Verdict::Unknown,

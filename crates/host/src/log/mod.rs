@@ -7,19 +7,16 @@ mod ata;
 mod controller;
 mod disk;
 mod fault;
-mod line;
 mod messages;
 mod pairs;
 mod reading;
-mod ring;
-mod unpack;
 
 pub use ata::{AtaDeviceLog, AtaLinkLog, AtaPortLog, NcqLine};
 pub use controller::ControllerLog;
 pub use disk::{DiskLog, HostLog, ScsiLog, UnitLog};
 pub use fault::Faults;
 pub use messages::Class;
-pub use ring::ring;
+pub use reading::ring;
 
 pub(crate) use ata::name_of;
 pub(crate) use controller::{is_address, is_of_storage};
@@ -121,8 +118,8 @@ pub struct KernelLog {
     pub present: bool,
     /// Number of lines.
     pub lines: u64,
-    /// Number of lines that begin with a time, a level or a host, as those of a kernel log do.
-    pub stamped: u64,
+    /// True if a line begins with a time, a level or a host, as those of a kernel log do.
+    pub stamped: bool,
     /// True if a compressed file ended in the middle.
     pub cut: bool,
     /// The command line of the kernel, which often names the root file system of the machine.
@@ -167,7 +164,7 @@ impl KernelLog {
 
     /// Returns whether it has anything of a kernel log.
     pub fn is_one(&self) -> bool {
-        self.stamped > 0 || self.release.is_some() || !self.understood.is_empty()
+        self.stamped || self.release.is_some() || !self.understood.is_empty()
     }
 
     /// Returns whether a line is about a disk, its controller or a fault.

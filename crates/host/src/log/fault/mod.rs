@@ -12,6 +12,7 @@ use super::{KernelLog, Lines, entry};
 
 pub(crate) use self::name::{disk_of, port_name};
 pub(crate) use self::usual::Events;
+pub(super) use self::usual::SLEEP;
 
 /// The faults of one name, by kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -15,7 +15,7 @@ const UNPLUG_S: u64 = 5;
 const LINES: u64 = 100;
 
 /// Messages of the kernel when it goes to sleep or wakes up, today and since 2.6.32.
-const SLEEP: &[&str] = &[
+pub(in crate::log) const SLEEP: &[&str] = &[
     "PM: suspend e",
     "PM: Suspending system",
     "PM: resume ",
@@ -94,8 +94,8 @@ impl KernelLog {
     pub(super) fn event(&mut self, message: &str) -> bool {
         let now = self.moment();
         let is_resume = SLEEP.iter().any(|start| message.starts_with(start))
-            || message.contains("xHC error in resume")
-            || message.contains("root hub lost power or was reset");
+            || message.starts_with("xhci") && message.contains("xHC error in resume")
+            || message.starts_with("usb ") && message.contains("root hub lost power or was reset");
         if is_resume {
             self.events.resumed = Some(now);
             return true;

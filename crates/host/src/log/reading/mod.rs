@@ -1,9 +1,18 @@
 //! Reads a log from a file of any length, a line at a time.
 
+mod line;
+mod quick;
+mod ring;
+mod unpack;
+
+pub use ring::ring;
+
 use std::io::{BufRead, BufReader, Cursor, Error, ErrorKind, Read};
 
-use super::unpack::unpacked;
-use super::{KernelLog, line};
+use memchr::memchr;
+
+use self::unpack::unpacked;
+use super::KernelLog;
 
 /// Longest line that is read; the kernel's own have at most 1024 bytes (`LOG_LINE_MAX`).
 const LINE_BYTES_MAX: usize = 4096;
@@ -48,7 +57,10 @@ impl KernelLog {
         let mut bytes = Vec::with_capacity(LINE_BYTES_MAX);
         let mut cut = false;
         while next_line(&mut file, &mut bytes, &mut cut)? {
-            reading.line(&String::from_utf8_lossy(&bytes));
+            let may_matter = quick::may_matter(&bytes);
+            if may_matter || !reading.skips(&bytes) {
+                reading.read(&String::from_utf8_lossy(&bytes), may_matter);
+            }
         }
         let log = reading.finish();
         if cut && !log.present {
@@ -133,7 +145,7 @@ fn next_line(file: &mut impl BufRead, line: &mut Vec<u8>, cut: &mut bool) -> std
             return Ok(any);
         }
         any = true;
-        let end = buffer.iter().position(|byte| *byte == b'\n');
+        let end = memchr(b'\n', buffer);
         let part = &buffer[..end.unwrap_or(buffer.len())];
         let space = LINE_BYTES_MAX - line.len();
         line.extend_from_slice(&part[..part.len().min(space)]);
@@ -153,6 +165,10 @@ struct Reading {
     line: String,
     /// True if the line began with a time or a host.
     stamped: bool,
+    /// True if a rule may concern it.
+    matters: bool,
+    /// The start of its message.
+    start: usize,
     /// The length of its last part.
     length: usize,
     parts: usize,
@@ -166,19 +182,42 @@ fn beginning(line: &str) -> &str {
 }
 
 impl Reading {
+    /// Passes over a line that no rule can concern, as most are, and counts it. The first lines show
+    /// what the file is, and are read in any case.
+    fn skips(&mut self, line: &[u8]) -> bool {
+        if !self.log.stamped {
+            return false;
+        }
+        // It may continue a line that a mail program broke.
+        let may_continue = !self.line.is_empty() && self.matters;
+        if may_continue && !quick::is_stamped(line) && !line::is_dated(line) {
+            return false;
+        }
+        self.flush();
+        self.stamped = false;
+        self.log.lines += 1;
+        true
+    }
+
+    /// Reads a line in any case.
     fn line(&mut self, line: &str) {
+        self.read(line, quick::may_matter(line.as_bytes()));
+    }
+
+    fn read(&mut self, line: &str, may_matter: bool) {
         let line = line::cleaned(beginning(line));
         if let Some((message, at)) = line::record(&line) {
             self.flush();
             self.log.at_s = at;
-            self.log.stamped += 1;
+            self.log.stamped = true;
             for message in message.lines() {
                 self.log.line(message.trim(), false);
             }
             return;
         }
         let text = line.trim();
-        let stamped = line::message(text).len() < text.len();
+        let message = line::message(text);
+        let stamped = message.len() < text.len();
         if !stamped && self.continues(text) {
             self.line.push(' ');
             self.line.push_str(text);
@@ -186,8 +225,10 @@ impl Reading {
         } else {
             self.flush();
             self.line.push_str(line.trim_end());
+            self.start = self.line.len() - message.len();
+            self.matters = may_matter;
             self.stamped = stamped;
-            self.log.stamped += u64::from(stamped);
+            self.log.stamped |= stamped;
             self.parts = 1;
         }
         self.length = text.len();
@@ -200,8 +241,10 @@ impl Reading {
         let second = text.starts_with("res ") && self.line.contains(": cmd ");
         !text.is_empty()
             && !text.starts_with("Linux version ")
+            && !line::is_dated(text.as_bytes())
             && self.stamped
             && (second || broken)
+            && self.matters
             && self.line.len() + text.len() < LINE_BYTES_MAX
     }
 
@@ -209,7 +252,7 @@ impl Reading {
         debug_assert!(self.line.len() <= 2 * LINE_BYTES_MAX, "few lines make a message");
         if !self.line.is_empty() {
             self.log.at_s = line::seconds(&self.line);
-            self.log.line(line::message(&self.line), self.line.starts_with([' ', '\t']));
+            self.log.line(&self.line[self.start..], self.line.starts_with([' ', '\t']));
             self.line.clear();
         }
     }
@@ -325,6 +368,51 @@ mod tests {
         let text = "Nov 04 06:18:51 charon kernel: blk_update_request: critical medium\n\
                     error, dev sda,\nsector 3907667964 op 0x9:(WRITE_ZEROES)\n";
         assert_eq!(count(text.as_bytes()), 1);
+    }
+
+    /// The log without the number and the time of its last line.
+    fn read_from(log: KernelLog) -> KernelLog {
+        KernelLog { lines: 0, at_s: None, reported: (0, None), ..log }
+    }
+
+    #[test]
+    fn passing_over_lines_changes_nothing() {
+        let logs = include_str!("../../../tests/tables/logs.txt");
+        for log in logs.split("\n== ") {
+            let text = format!("[    0.0] a line with a stamp\n{log}");
+            let mut all = Reading::default();
+            text.lines().for_each(|line| all.line(line));
+            assert_eq!(read_from(KernelLog::parse(&text)), read_from(all.finish()), "{log}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn passing_over_lines_of_any_kind_changes_nothing(
+            lines in proptest::collection::vec(
+                "(\\[ *[0-9.,]{0,9}\\] ?|<[0-9]>|[A-Z][a-z]{2} [0-9]{2} 12:00:00 host kernel: |2026-11-26T15:50:09,123456\\+00:00 |6,3,5140900,-;|> |\x1b\\[3m){0,2}\
+                 (sd 0:0:0:0: \\[sda\\] |ata1\\.00: |critical medium error, dev sda|error, dev sdb|\
+                 nvme nvme0: I/O 1 QID 2 timeout|audit: |systemd\\[1\\]: |00:1f\\.2 IDE |c0 1 ata1: )?\
+                 [ -~]{0,60}",
+                0..20,
+            )
+        ) {
+            let text = format!("[    0.0] a line with a stamp\n{}", lines.join("\n"));
+            let mut all = Reading::default();
+            text.lines().for_each(|line| all.line(line));
+            let all = read_from(all.finish());
+            proptest::prop_assert_eq!(read_from(KernelLog::parse(&text)), all);
+        }
+    }
+
+    #[test]
+    fn lines_of_other_programs_do_not_continue_those_of_the_kernel() {
+        let failed =
+            "Nov 04 06:18:51 host kernel: critical medium error, dev sda, sector 8 op 0x0:(READ)";
+        let text = format!("{failed}\nNov 04 06:18:52 host sshd[812]: text\n");
+        let log = KernelLog::parse(&text);
+        let first = &log.faults["sda"].of(Class::Medium).unwrap().first[0];
+        assert!(first.ends_with("(READ)"), "{first}");
     }
 
     #[test]

@@ -19,6 +19,20 @@ pub(super) fn message(line: &str) -> &str {
     after_stamp(line).trim_start()
 }
 
+/// Returns whether a line of another program than the kernel begins with a date: `Nov  4 06:18:51 `,
+/// `2026-11-26T15:50:09`.
+pub(super) fn is_dated(line: &[u8]) -> bool {
+    let bytes = line.trim_ascii_start();
+    let iso = bytes.len() > 19
+        && bytes[..4].iter().all(u8::is_ascii_digit)
+        && [bytes[4], bytes[7], bytes[13]] == *b"--:";
+    let month = bytes.len() > 15
+        && bytes[0].is_ascii_uppercase()
+        && bytes[1..3].iter().all(u8::is_ascii_lowercase)
+        && [bytes[3], bytes[6], bytes[9], bytes[12]] == *b"  ::";
+    iso || month
+}
+
 /// The time of a line, in seconds since the boot, if it has such a stamp: `[ 1.234567]`, or the
 /// microseconds of a record of `/dev/kmsg`. Dates are useless without the date of the boot.
 pub(super) fn seconds(line: &str) -> Option<u64> {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
-use super::KernelLog;
+use super::super::KernelLog;
 
 /// Size limit of the ring buffer, which is a few megabytes on a large machine.
 const RING_BYTES_MAX: usize = 16 << 20;

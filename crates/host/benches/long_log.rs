@@ -1,0 +1,107 @@
+//! What a kernel log of a gigabyte costs: at most 2 s and 50 MB.
+//!
+//! `cargo bench -p drivelab-host --bench long_log`
+
+use std::io::{Read, Write as _};
+use std::time::{Duration, Instant};
+
+use drivelab_host::KernelLog;
+use rustix::time::{ClockId, clock_gettime};
+
+/// Size of each log.
+const BYTES: u64 = 1 << 30;
+/// The newest line, which must be found.
+const LAST: &str = "[99999.5] critical medium error, dev sdz, sector 8 op 0x0:(READ)\n";
+
+/// Lines that follow one another again and again, and the last one.
+struct Log {
+    lines: Vec<u8>,
+    at: usize,
+    left: u64,
+}
+
+impl Read for Log {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.left == 0 {
+            return Ok(0);
+        }
+        let rest = &self.lines[self.at..];
+        let count = rest.len().min(buffer.len()).min(usize::try_from(self.left).unwrap_or(0));
+        buffer[..count].copy_from_slice(&rest[..count]);
+        self.at = (self.at + count) % self.lines.len();
+        self.left -= count as u64;
+        Ok(count)
+    }
+}
+
+fn main() {
+    let quiet = (0..5000).map(|number: u64| {
+        let at = number / 7;
+        match number % 4 {
+            0 => format!(
+                "[{at:5}.000012] audit: type=1400 audit(17{number}): apparmor=\"ALLOWED\" comm=\"x\"\n"
+            ),
+            1 => {
+                format!("[{at:5}.000012] eth0: Link is Up - 1Gbps/Full - flow control rx/tx {number}\n")
+            }
+            2 => format!(
+                "[{at:5}.000012] IPv6: ADDRCONF(NETDEV_CHANGE): veth{number}: link becomes ready\n"
+            ),
+            _ => format!(
+                "[{at:5}.000012] systemd[1]: Started session {number} of a user on this machine.\n"
+            ),
+        }
+    });
+    let journal = (0..5000).map(|number: u64| {
+        let second = number % 60;
+        match number % 3 {
+            0 => format!("Nov 27 18:06:{second:02} host kernel: br0: port {number} entered forwarding state\n"),
+            1 => format!("Nov 27 18:06:{second:02} host sshd[{number}]: Accepted publickey for a user from a host\n"),
+            _ => format!("Nov 27 18:06:{second:02} host systemd[1]: Finished a job with the number {number}.\n"),
+        }
+    });
+    let mixed = quiet.clone().enumerate().map(|(number, line)| {
+        let at = number / 7;
+        match number % 10 {
+            0 => format!(
+                "[{at:5}.000012] usb 1-{number}: new high-speed USB device number 3 using xhci_hcd\n"
+            ),
+            1 => {
+                format!("[{at:5}.000012] pci 0000:00:1c.0: bridge window [mem 0xf7d00000-0xf7dfffff]\n")
+            }
+            _ => line,
+        }
+    });
+    let flood = (0..5000).map(|number: u64| {
+        let at = number / 7;
+        format!("[{at:5}.000012] I/O error, dev sda, sector {number} op 0x0:(READ) flags 0x80700 phys_seg 1 prio class 2\n")
+    });
+    measure("lines of a quiet machine", quiet.collect());
+    measure("a journal of all programs", journal.collect());
+    measure("a fifth about USB and PCI", mixed.collect());
+    measure("errors only", flood.collect());
+}
+
+fn measure(name: &str, lines: String) {
+    let lines = lines.into_bytes();
+    let left = BYTES / lines.len() as u64 * lines.len() as u64;
+    let log = Log { lines, at: 0, left }.chain(LAST.as_bytes());
+    let (wall, processor) = (Instant::now(), processor_time());
+    let log = KernelLog::read(log).expect("it is text");
+    let (wall, processor) = (wall.elapsed(), processor_time().saturating_sub(processor));
+    assert!(log.faults.contains_key("sdz"), "the newest line is read");
+    let peak = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = peak.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("?");
+    let text = format!(
+        "{name}: {wall:.2?}, on the processor {processor:.2?}; {} lines; peak {}\n",
+        log.lines,
+        peak.trim()
+    );
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+/// Time on the processor, user and system: what a busy machine does not lengthen.
+fn processor_time() -> Duration {
+    let now = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
+}
