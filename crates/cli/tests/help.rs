@@ -249,6 +249,7 @@ fn bash_completes_studies_drives_and_values() {
     let generic = [
         "generic-10k",
         "generic-5400",
+        "generic-advanced-format",
         "generic-nvme",
         "generic-nvme-consumer",
         "generic-nvme-datacenter",

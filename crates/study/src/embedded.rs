@@ -4,6 +4,7 @@
 pub const STUDIES: &[(&str, &str)] = &[
     ("ahci-or-ide", include_str!("../../../studies/ahci-or-ide.toml")),
     ("ahci-or-nvme", include_str!("../../../studies/ahci-or-nvme.toml")),
+    ("aligned-or-not", include_str!("../../../studies/aligned-or-not.toml")),
     ("bios-modes", include_str!("../../../studies/bios-modes.toml")),
     ("buffered-or-direct", include_str!("../../../studies/buffered-or-direct.toml")),
     ("libaio-or-io-uring", include_str!("../../../studies/libaio-or-io-uring.toml")),

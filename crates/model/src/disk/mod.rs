@@ -73,6 +73,8 @@ pub(crate) struct Disk {
     arm: Arm,
     /// The sector that comes under the head next, directly after a transfer.
     next_lba: Option<Lba>,
+    /// The physical sectors of the last write, which are still in memory.
+    written: (Lba, Lba),
     sequence: u64,
     /// Records of destaged data; `None` until the first request for them.
     destaged: Option<Vec<Destaged>>,
@@ -96,6 +98,7 @@ impl Disk {
             ahead: None,
             arm: Arm::default(),
             next_lba: None,
+            written: (Lba::ZERO, Lba::ZERO),
             sequence: 0,
             destaged: None,
             watched: None,
@@ -274,6 +277,9 @@ impl Mechanism for Disk {
         let end = work.lba + work.sectors;
         self.arm = access.ended.arm;
         self.next_lba = Some(end);
+        if work.write {
+            self.written = self.around(&work);
+        }
         if access.cached {
             let run = self.writes.as_mut().expect("it gave the run").finish();
             self.counters.destaged_runs += 1;

@@ -15,6 +15,7 @@ profiles![
     "fixed",
     "generic-10k",
     "generic-5400",
+    "generic-advanced-format",
     "generic-nvme",
     "generic-nvme-consumer",
     "generic-nvme-datacenter",

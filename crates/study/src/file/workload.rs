@@ -189,9 +189,10 @@ pub(super) fn workloads(
         let summary: Option<String> = section.take("summary")?;
         // The load first: `offset` is a key of it here, and of a drive in an arm.
         let (work, options) = work(&mut section, vocabulary)?;
-        let settings = settings(&mut section, vocabulary)?;
+        let of_drive = settings(&mut section, vocabulary)?;
         section.finish()?;
         let summary = summary.unwrap_or_else(|| work.summary());
+        let settings = of_drive;
         workloads.push(NamedWorkload { name, summary, work, settings, number, options });
     }
     if matrix && !workloads.is_empty() {

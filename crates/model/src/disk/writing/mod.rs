@@ -1,4 +1,4 @@
-//! What happens to a write before and at the medium.
+//! Writes on their way to the medium, and at it.
 
 mod cache;
 mod partial;

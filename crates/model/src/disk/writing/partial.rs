@@ -2,9 +2,8 @@
 //!
 //! The medium is read and written in physical sectors. The drive reads one of which a write covers
 //! a part, and writes it when it comes round again: a revolution more for each such sector, two for
-//! a block that begins and ends within sectors. Owners measured 1.4 revolutions of a drive of 2010
-//! (1,000 random durable writes of 4 KiB: 22 to 24 s, aligned 7 to 8 s), so that some firmware reads
-//! both sectors in one pass.
+//! a block that begins and ends within sectors. An owner measured 1.4 revolutions (1,000 random
+//! durable writes of 4 KiB: 22 to 24 s, aligned 7 to 8 s): some firmware reads both in one pass.
 
 use drivelab_core::{Lba, Sectors, Time};
 
@@ -40,27 +39,37 @@ impl Disk {
         Some((writing.at, mechanics.transfer(writing, sectors)))
     }
 
-    /// Returns the physical sectors of a write, if the drive has to read any of them.
-    fn physical_sectors(&mut self, work: &Candidate) -> Option<Whole> {
+    /// The beginning and the end of the physical sectors of a write.
+    pub(in crate::disk) fn around(&self, work: &Candidate) -> (Lba, Lba) {
         let unit = self.parts.physical_sector.get();
         let (first, end) = (work.lba.get(), (work.lba + work.sectors).get());
-        let before = first % unit;
-        let after = end.next_multiple_of(unit) - end;
-        if !work.write || (before == 0 && after == 0) {
+        let behind = end.next_multiple_of(unit).min(self.parts.mechanics.geometry.end().get());
+        (Lba::new(first - first % unit), Lba::new(behind))
+    }
+
+    /// Returns the physical sectors of a write, if the drive has to read any of them.
+    fn physical_sectors(&mut self, work: &Candidate) -> Option<Whole> {
+        let (first, end) = (work.lba, work.lba + work.sectors);
+        let (start, behind) = self.around(work);
+        if !work.write || (start == first && end == behind) {
             return None;
         }
-        let capacity = self.parts.mechanics.geometry.end().get();
-        let (start, behind) = (first - before, (end + after).min(capacity));
-        // What the buffer holds need not be read.
         let [head, tail] = [(start, first), (end, behind)]
-            .map(|(from, to)| from < to && !self.reads.holds(Lba::new(from), Lba::new(to)));
+            .map(|(from, to)| from < to && !self.has_in_memory(from, to));
         // A write within one sector needs that sector once.
-        let missing = if behind - start <= unit {
+        let missing = if behind - start <= self.parts.physical_sector {
             u64::from(head || tail)
         } else {
             u64::from(head) + u64::from(tail)
         };
-        let sectors = Sectors::new(behind - start);
-        (missing > 0).then_some(Whole { start: Lba::new(start), sectors, missing })
+        (missing > 0).then_some(Whole { start, sectors: behind - start, missing })
+    }
+
+    /// Returns true if sectors need not be read: a stream has the rest of its sectors in the write
+    /// before, or in the next one, which waits in the cache.
+    fn has_in_memory(&mut self, from: Lba, to: Lba) -> bool {
+        let (start, end) = self.written;
+        let cached = self.writes.as_ref().is_some_and(|cache| cache.holds(from, to));
+        cached || (start <= from && to <= end) || self.reads.holds(from, to)
     }
 }
