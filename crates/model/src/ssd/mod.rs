@@ -5,6 +5,7 @@
 mod accept;
 mod backend;
 mod buffer;
+mod close;
 mod commit;
 mod durable;
 pub mod flash;
@@ -14,13 +15,12 @@ mod parts;
 mod state;
 
 pub use backend::{BackendRules, SlcRules};
-pub use commit::CommitRules;
-pub use parts::{MapCache, PartsError, SsdParts};
+pub use parts::{CommitRules, MapCache, PartsError, SsdParts};
 pub use state::{Precondition, Scale};
 
 use std::collections::VecDeque;
 
-use drivelab_core::{Destaged, Lba, Op, Ratio, Request, Sectors, ServedBy, Span, Time};
+use drivelab_core::{Destaged, Lba, Op, Ratio, Request, Rng, Sectors, ServedBy, Span, Time};
 
 use crate::controller::Port;
 use crate::counters::Counters;
@@ -136,7 +136,22 @@ impl Ssd {
         match state {
             Precondition::Fresh => {}
             Precondition::Full => self.backend.ftl.fill(units),
-            Precondition::Steady => self.backend.ftl.settle(units),
+            Precondition::Steady => {
+                self.backend.settle(units);
+                self.fill_buffer(units);
+            }
+        }
+    }
+
+    /// Fills the buffer with random units, as writes without a pause do.
+    fn fill_buffer(&mut self, units: u32) {
+        let mut rng = Rng::new(self.parts.backend.flash.seed);
+        // Of the units that are drawn twice the first stays; a tiny drive has fewer units.
+        for _ in 0..u64::from(self.parts.buffer_units) * 2 {
+            let unit = u32::try_from(rng.below(u64::from(units.max(1)))).expect("a unit");
+            if !self.buffer.holds(Unit(unit)) && !self.buffer.take(Unit(unit), Time::ZERO) {
+                return;
+            }
         }
     }
 

@@ -3,7 +3,6 @@
 use drivelab_core::{Request, Span};
 
 use super::backend::BackendRules;
-use super::commit::CommitRules;
 use super::ftl::ShapeError;
 
 /// The parts of a solid-state drive.
@@ -32,6 +31,13 @@ pub struct SsdParts {
     pub fold_after: Span,
     /// The cached part of the map; `None` if all of it is in memory.
     pub map_cache: Option<MapCache>,
+}
+
+/// The writing of the map for flushes and durable writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommitRules {
+    /// Pages of the map that a commit programs one after another, behind the data.
+    pub map_pages: u32,
 }
 
 /// A map on the flash with parts of it in memory.

@@ -16,6 +16,6 @@ mod invariants;
 mod load;
 mod mixed;
 mod profiles;
+mod published;
 mod queue;
-mod syncs;
 mod writes;

@@ -195,6 +195,21 @@ impl Backend {
         self.flash.submit(now, die, Command { kind, page, units: 1, token: MAP | COMMIT });
     }
 
+    /// Brings the empty flash into the stationary state of random writes to the first `units`
+    /// units.
+    pub(super) fn settle(&mut self, units: u32) {
+        self.ftl.settle(units);
+        if let Some(slc) = &mut self.slc {
+            // Its data has been overwritten since, and no pause let the blocks be erased.
+            for die in (0..self.ftl.shape().dies).map(Die) {
+                while slc.has_space(die) {
+                    slc.append(die, None);
+                }
+            }
+            self.slc_current = None;
+        }
+    }
+
     /// Writes a unit of the host to the next die with space; returns false if there is none.
     ///
     /// Dies take turns page by page, so that each page fills before the next is begun.

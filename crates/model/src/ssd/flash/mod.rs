@@ -81,7 +81,7 @@ impl Flash {
         self.busy
     }
 
-    /// Returns true if pages that a commit closes have a time of their own.
+    /// Returns true if pages that a commit closes have a separate time.
     pub(super) fn commits_in_own_time(&self) -> bool {
         self.rules.commit.is_some()
     }

@@ -59,6 +59,26 @@ impl Ftl {
             one.complete_pages();
             self.adopt(die, &one, units);
         }
+        for die in (0..self.shape.dies).map(Die) {
+            self.exhaust(die, units, &mut rng);
+        }
+    }
+
+    /// Writes random units of `die` until only collection makes space on it, as on a drive that
+    /// has been written to without a pause.
+    fn exhaust(&mut self, die: Die, units: u32, rng: &mut Rng) {
+        let per_die = u64::from(units.div_ceil(self.shape.dies).max(1));
+        let per_block = u64::from(self.shape.slots_per_block);
+        let held = u64::from(self.dies[die.index()].valid) / u64::from(self.shape.blocks_per_die);
+        // No two dies are at the same point: each has a part of what a victim yields.
+        let left = self.reserved(die) + rng.below(per_block.saturating_sub(held).max(1));
+        for _ in left..self.room(die).max(left) {
+            let number = u32::try_from(rng.below(per_die)).expect("below the number of units");
+            let unit = Unit(number * self.shape.dies + die.0);
+            if unit.0 < units && self.try_write(die, unit).is_none() {
+                return;
+            }
+        }
     }
 
     /// Writes `count` random units to a drive of one die.

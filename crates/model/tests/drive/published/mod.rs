@@ -1,0 +1,4 @@
+//! Drives and profiles held against published figures.
+
+mod quoted;
+mod syncs;
