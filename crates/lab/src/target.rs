@@ -10,7 +10,7 @@ use drivelab_core::{Control, Ratio, Refusal, Target as _};
 use drivelab_engine::RunPlan;
 use drivelab_load::{LoadError, VirtualJobs, VirtualTarget};
 use drivelab_model::options::{DriveSpec, Options, Precondition, ProfileRef, SpecError};
-use drivelab_model::profile::{self, BaseText, Profile, ProfileError};
+use drivelab_model::profile::{self, BaseText, Missing, Profile, ProfileError};
 use drivelab_model::stack::HostSyncs;
 use drivelab_model::{About, Arrangement, Attachment, Drive, ModelledTier};
 use drivelab_serve::drive::Attributes;
@@ -168,6 +168,9 @@ pub struct ModelledDrive {
     /// The mark of every run on it, if only a part of the drive is modelled.
     scaled: Option<Mark>,
     specimen: Option<Specimen>,
+    /// Its profile and options, of which each load needs other mechanisms.
+    profile: Profile,
+    options: Options,
     target: VirtualTarget<HostSyncs<Drive>>,
 }
 
@@ -180,7 +183,8 @@ impl ModelledDrive {
         let specimen = profile.record(drive.about());
         let about = drive.about().clone();
         let target = VirtualTarget::new(HostSyncs::new(drive, &about));
-        Ok(Self { attached, scaled, specimen, target })
+        let (profile, options) = (profile.clone(), spec.options);
+        Ok(Self { attached, scaled, specimen, profile, options, target })
     }
 
     /// The capacity.
@@ -211,19 +215,38 @@ impl ModelledDrive {
             let total = done.total();
             let mut marks = done.marks(&plan.workload, &total);
             marks.extend(self.scaled.clone());
+            let missing = self.profile.missing_for(&plan.workload, &self.options);
+            say_missing(&missing, &mut marks);
+            let specimen = self.specimen.clone();
+            let specimen = specimen.map(|known| widened(known, &missing));
             Made {
                 marks,
                 jobs: done.jobs,
                 total,
                 ioengine: "virtual".into(),
                 attached: self.attached.clone(),
-                specimen: self.specimen.clone(),
+                specimen,
                 host: None,
                 flash,
             }
         });
         Ok(made.collect())
     }
+}
+
+/// Adds the mechanisms that a load needs and the model lacks to the mark of a modelled run.
+fn say_missing(missing: &[Missing], marks: &mut [Mark]) {
+    let modelled = marks.iter_mut().find(|mark| mark.id == MarkId::Modelled);
+    if let Some(mark) = modelled {
+        for Missing { what, .. } in missing {
+            mark.message += &format!("; not modelled: {what}");
+        }
+    }
+}
+
+/// The specimen with the error of what the model lacks for a load.
+fn widened(specimen: Specimen, missing: &[Missing]) -> Specimen {
+    Specimen { model_sigma: Missing::add(missing, specimen.model_sigma), ..specimen }
 }
 
 /// Carries a plan out on a modelled drive that nothing was asked of before.

@@ -69,7 +69,7 @@ pub struct Attachment {
     pub nr_requests: usize,
     /// Size of the volatile write cache; `None` while it is off.
     pub write_cache_bytes: Option<u64>,
-    /// Whether the host makes writes durable by forced unit access, if the user says so.
+    /// The user's choice: writes are made durable by forced unit access.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fua: Option<Switch>,
     /// The rotational guard band of the firmware, in ns; `None` where it serves by arrival.

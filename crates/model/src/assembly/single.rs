@@ -31,7 +31,8 @@ pub(super) fn on_host(
         profile::Body::Hdd(hdd) => build_disk(model, hdd, options, seed, host),
         profile::Body::Ssd(ssd) => {
             let cacheless = ssd.protected && options.write_cache.is_some();
-            // With capacitors there is no volatile cache to switch off. A specimen of a mixture may have capacitors; then the setting changes nothing.
+            // With capacitors there is no volatile cache to switch off. A specimen of a mixture may
+            // have them; then the setting changes nothing.
             let known = !profile.has_drawn("power_loss_protection");
             refuse(&model, "has power-loss protection", &[("write-cache", cacheless && known)])?;
             build_ssd(model, ssd, options, seed, host)
@@ -137,7 +138,10 @@ fn build_ssd(
     };
     let attached = Attachment { flash: Some(modelled), ..attached };
     let write_cache = attached.write_cache_bytes.is_some();
+    // UDMA, behind a taskfile, counts no frames. Disks do not reach the rate of the link.
+    let link = attached.link.filter(|_| attached.controller != Controller::Ide);
     let port = build_port(&front, &attached, host)
+        .framed(link.map_or(Span::ZERO, Link::per_frame))
         .slowed(ssd.command_processing + host_adapter_delay(&attached));
     let built = ssd.parts(Modelled { scale, spare: options.spare, seed }).and_then(|parts| {
         let parts = SsdParts { write_cache, ..parts };

@@ -1,6 +1,6 @@
 //! The wire between drive and host.
 
-use drivelab_core::{Sectors, Span, Time};
+use drivelab_core::{Bytes, Sectors, Span, Time};
 
 /// A wire that carries one transfer at a time in order, or one for each direction.
 #[derive(Debug, Clone)]
@@ -15,20 +15,30 @@ pub(crate) struct Port {
     inward: Option<Time>,
 }
 
-/// Time of a sector at a rate, in units of 2^-16 ns, so that rounding loses nothing visible.
+/// Time of data at a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Pace(u64);
+pub(crate) struct Pace {
+    /// Of a sector, in units of 2^-16 ns, so that rounding loses nothing visible.
+    sector: u64,
+    /// Overhead of each frame behind the first, whose overhead is the command's.
+    frame: Span,
+}
 
 impl Pace {
     pub(crate) fn new(bytes_per_s: u64) -> Self {
         debug_assert!(bytes_per_s > 0, "a wire without a rate");
-        Self(((512 * 1_000_000_000_u64) << 16) / bytes_per_s)
+        let sector = ((512 * 1_000_000_000_u64) << 16) / bytes_per_s;
+        Self { sector, frame: Span::ZERO }
     }
 
     #[inline]
     pub(crate) fn time(self, sectors: Sectors) -> Span {
         // Rounded up: no transfer is faster than the wire.
-        Span::from_ns(sectors.get().saturating_mul(self.0).div_ceil(1 << 16))
+        let data = Span::from_ns(sectors.get().saturating_mul(self.sector).div_ceil(1 << 16));
+        if sectors <= FRAME {
+            return data;
+        }
+        data + self.frame * ((sectors.get() - 1) / FRAME.get())
     }
 }
 
@@ -41,6 +51,16 @@ impl Port {
     pub(crate) fn new(bytes_per_s: u64, per_command: Span) -> Self {
         let (pace, notice) = (Pace::new(bytes_per_s), Span::ZERO);
         Self { pace, per_command, notice, free: Time::ZERO, inward: None }
+    }
+
+    /// Adds `frame` to every frame behind the first of a transfer.
+    pub(crate) fn framed(self, frame: Span) -> Self {
+        Self { pace: Pace { frame, ..self.pace }, ..self }
+    }
+
+    /// The time that a command with these data takes of the wire at least.
+    pub(crate) fn least_time(&self, data: Bytes) -> Span {
+        self.pace.time(Sectors::holding(data)) + self.per_command
     }
 
     /// Adds a second wire for the other direction, and a delay of `notice` to completions.
@@ -119,6 +139,15 @@ mod tests {
         check(0, 10_000, 1000, 10_021);
         // Slower than the medium: the wire decides.
         check(0, 500, 1000, 1005);
+    }
+
+    #[test]
+    fn each_further_frame_of_a_transfer_costs_its_overhead() {
+        let framed = port().framed(Span::from_us(2));
+        for (sectors, us) in [(1, 1), (16, 16), (17, 19), (32, 34), (256, 256 + 15 * 2)] {
+            let data = Bytes::new(sectors * 512);
+            assert_eq!(framed.least_time(data), Span::from_us(us + 5), "{sectors} sectors");
+        }
     }
 
     #[test]

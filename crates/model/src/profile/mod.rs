@@ -4,6 +4,7 @@ mod base_text;
 mod blueprint;
 mod embedded;
 mod hdd;
+mod needs;
 mod raw;
 mod specimen;
 mod ssd;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 pub use base_text::BaseText;
 pub use blueprint::Blueprint;
 pub use embedded::{names, text};
+pub use needs::Missing;
 pub use specimen::{Basis, Known, Unknown};
 pub use values::Interface;
 

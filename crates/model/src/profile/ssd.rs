@@ -214,6 +214,15 @@ impl SsdProfile {
         (blocks > 0).then_some(SlcRules { blocks, slots_per_block })
     }
 
+    pub(crate) fn has_slc(&self) -> bool {
+        self.slc > Bytes::new(0)
+    }
+
+    /// Returns true if a flush writes the map.
+    pub(crate) fn writes_map(&self) -> bool {
+        self.map_pages.is_some()
+    }
+
     pub(crate) fn buffer(&self) -> Bytes {
         self.buffer
     }

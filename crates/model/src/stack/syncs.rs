@@ -1,4 +1,4 @@
-//! What a Linux host sends for durable writes and flushes (`block/blk-flush.c` of Linux 6.1).
+//! The requests of a Linux host for durable writes and flushes (`block/blk-flush.c` of Linux 6.1).
 //!
 //! A drive without forced unit access (libata leaves it off) gets the data first and a flush once
 //! no data of such a write is in progress. One flush is in progress at a time; all requests that
@@ -13,7 +13,7 @@ const FLUSH: RequestId = RequestId(u64::MAX);
 /// The time after which a flush no longer waits for data (`FLUSH_PENDING_TIMEOUT`).
 const PATIENCE: Span = Span::from_secs(5);
 
-/// How the host makes a write durable.
+/// The host's way to make a write durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     /// Nothing volatile is behind it, or no host is modelled: requests pass unchanged.
@@ -44,7 +44,7 @@ impl<D: Device> HostSyncs<D> {
         let attached = about.attached.as_ref();
         let queues = attached.and_then(|attached| attached.queue_pairs);
         let rule = match attached {
-            // Each hardware queue has flushes of its own, which this does not model.
+            // Each hardware queue has separate flushes, which this does not model.
             Some(_) if !about.has_volatile_cache() || queues.is_some_and(|it| it.count > 1) => {
                 Rule::AsGiven
             }

@@ -22,6 +22,8 @@ pub struct Predicted {
     pub flushes: Vec<Flush>,
     /// The kind of the writes, and what cannot be known about them.
     pub notes: Vec<String>,
+    /// Mechanisms that the load needs and the model lacks.
+    pub lacks: Vec<&'static str>,
 }
 
 /// One depth.
@@ -31,17 +33,21 @@ pub struct Depth {
     pub iodepth: u32,
     /// Requests a second of each drive, above 0.
     pub iops: Vec<f64>,
-    /// Mean latency of each drive, in ns, above 0.
+    /// Requests a second that no such drive exceeds.
+    pub most: Option<f64>,
+    /// Mean latency of each drive, in ns, above 0; with its share of the flushes.
     pub mean_ns: Vec<f64>,
     /// Latency of the median drive, from the moment a request was meant to be sent.
     pub lat_ns: Latency,
 }
 
-/// Flushes, each behind a number of random writes of 4 KiB.
+/// Flushes, each behind a number of writes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Flush {
     /// Writes before each.
     pub writes: u32,
+    /// The writes are those of the load; else random ones of 4 KiB.
+    pub of_load: bool,
     /// Mean time of a flush of each drive, in ns, above 0.
     pub mean_ns: Vec<f64>,
 }
@@ -52,13 +58,24 @@ impl Predicted {
             .expect("drives were simulated, and each completed requests")
     }
 
+    /// Rates, of which none is above what the link or the rotation allows.
+    fn rates(&self, depth: &Depth) -> Prediction {
+        let mut rates = self.predict(&depth.iops);
+        if let Some(most) = depth.most {
+            rates.median = rates.median.min(most);
+            rates.range95 = rates.range95.map(|end| end.min(most));
+        }
+        rates
+    }
+
     /// Rates over those at the first depth, drive by drive: a gain hardly depends on the level.
     fn gain(&self, depth: &Depth) -> Prediction {
         let first = &self.depths[0].iops;
         debug_assert_eq!(depth.iops.len(), first.len(), "the same drives at each depth");
         let gains: Vec<f64> = depth.iops.iter().zip(first).map(|(all, one)| all / one).collect();
-        // At depth 1 the gain is 1 by definition.
-        let model_sigma = if depth.iodepth == 1 { 0.0 } else { self.model_sigma };
+        // At the first depth the gain is 1 by definition.
+        let is_first = depth.iodepth == self.depths[0].iodepth;
+        let model_sigma = if is_first { 0.0 } else { self.model_sigma };
         predict(&gains, model_sigma).expect("drives were simulated, and each completed requests")
     }
 
@@ -77,16 +94,20 @@ impl Predicted {
         if !self.notes.is_empty() {
             predicted["notes"] = self.notes.clone().into();
         }
+        if !self.lacks.is_empty() {
+            predicted["lacks"] = self.lacks.clone().into();
+        }
         predicted
     }
 
     fn depth_json(&self, depth: &Depth) -> Value {
-        let (iops, mean) = (self.predict(&depth.iops), self.predict(&depth.mean_ns));
+        let (iops, mean) = (self.rates(depth), self.predict(&depth.mean_ns));
         let gain = self.gain(depth);
         json!({
             "iodepth": depth.iodepth,
             "iops": iops.median,
             "iops_range": iops.range95,
+            "iops_most": depth.most,
             "gain": gain.median,
             "gain_range": gain.range95,
             "sigma": iops.sigma,
@@ -100,6 +121,7 @@ impl Predicted {
         let mean = self.predict(&flush.mean_ns);
         json!({
             "writes": flush.writes,
+            "of_load": flush.of_load,
             "mean_ns": mean.median,
             "mean_range_ns": mean.range95,
         })
@@ -110,32 +132,34 @@ impl Predicted {
         let titles =
             ["depth", "IOPS", "95 % within", "gain", "95 % within", "mean ms", "95 % within"];
         let mut table = Table::new(&titles.map(|title| (title, Align::Right, 0)));
-        let range = |[low, high]: [f64; 2], unit: f64, digits: usize| {
-            format!("{:.digits$} - {:.digits$}", low / unit, high / unit)
-        };
         for depth in &self.depths {
-            let (iops, mean) = (self.predict(&depth.iops), self.predict(&depth.mean_ns));
+            let (iops, mean) = (self.rates(depth), self.predict(&depth.mean_ns));
             let gain = self.gain(depth);
-            let is_gain = depth.iodepth > 1;
+            let is_gain = depth.iodepth > self.depths[0].iodepth;
+            let [low, high] = gain.range95;
             table.row([
                 depth.iodepth.to_string(),
-                format!("{:.1}", iops.median),
-                range(iops.range95, 1.0, 1),
+                rate(iops.median),
+                iops.range95.map(rate).join(" - "),
                 format!("{:.2}", gain.median),
-                if is_gain { range(gain.range95, 1.0, 2) } else { String::new() },
-                format!("{:.2}", mean.median / 1e6),
-                range(mean.range95, 1e6, 1),
+                if is_gain { format!("{low:.2} - {high:.2}") } else { String::new() },
+                ms(mean.median),
+                mean.range95.map(ms).join(" - "),
             ]);
         }
         let mut text = table.render(look) + "\n";
         for flush in &self.flushes {
             let mean = self.predict(&flush.mean_ns);
             text += &format!(
-                "a flush after {} random writes: {:.1} ms, 95 % within {} ms\n",
-                flush.writes,
-                mean.median / 1e6,
-                range(mean.range95, 1e6, 1)
+                "a flush after {}: {} ms, 95 % within {} ms\n",
+                flush.behind(),
+                ms(mean.median),
+                mean.range95.map(ms).join(" - ")
             );
+        }
+        for what in &self.lacks {
+            text +=
+                &(look.wrap(&format!("not modelled: {what}; the ranges allow for it"), 2) + "\n");
         }
         for note in &self.notes {
             text += &(look.wrap(&format!("note: {note}"), 2) + "\n");
@@ -158,4 +182,36 @@ impl Predicted {
             self.unknowns.join(", ")
         )
     }
+}
+
+impl Flush {
+    fn behind(&self) -> String {
+        match (self.of_load, self.writes) {
+            (true, 1) => "each write of this load".into(),
+            (true, writes) => format!("{writes} writes of this load"),
+            (false, writes) => format!("{writes} random writes"),
+        }
+    }
+}
+
+/// A rate with as many decimals as a reader can use.
+fn rate(per_s: f64) -> String {
+    let digits = match per_s {
+        ..10.0 => 2,
+        ..1000.0 => 1,
+        _ => 0,
+    };
+    format!("{per_s:.digits$}")
+}
+
+/// Milliseconds, with three significant digits at least.
+fn ms(ns: f64) -> String {
+    let ms = ns / 1e6;
+    let digits = match ms {
+        ..0.1 => 4,
+        ..1.0 => 3,
+        ..10.0 => 2,
+        _ => 1,
+    };
+    format!("{ms:.digits$}")
 }

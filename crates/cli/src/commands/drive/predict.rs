@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use drivelab_core::numbers::float;
-use drivelab_core::record::JobRecord;
-use drivelab_core::workload::{Rw, WorkloadOptions};
+use drivelab_core::record::{JobRecord, Latency};
+use drivelab_core::workload::{Rw, Workload, WorkloadOptions};
 use drivelab_core::{Refusal, Span};
 use drivelab_engine::RunPlan;
 use drivelab_model::Specimens;
 use drivelab_model::options::DriveSpec;
-use drivelab_model::profile::{Profile, Unknown};
+use drivelab_model::profile::{Missing, Profile, Unknown};
 use drivelab_report::drive::{Depth, Flush, Predicted};
 use drivelab_report::text::json_text;
 
@@ -18,7 +18,8 @@ use crate::commands::completion::{self, Offer};
 use crate::commands::run::workload::WorkloadArgs;
 use crate::exit::{Exit, Outcome};
 use crate::ui::Ui;
-use drivelab_lab::{interrupt, target};
+use drivelab_lab::interrupt;
+use drivelab_lab::target::{self, ModelledDrive};
 
 /// What `drive predict` is asked.
 #[derive(Debug, Args)]
@@ -28,12 +29,15 @@ another value of everything that the profile leaves open (`drive show` lists it)
 posterior that `drive fit` left of them. The model itself may be off by what `[lacks]` says.
 
 Of a fitted solid-state drive random reads were measured, and the writes that its profile names;
-what was not is that of its class. Without --runtime and --number-ios a run on flash has 20,000
-requests of 4 KiB, and where it writes they begin once the drive's buffer is full.
+what was not is that of its class. Without --runtime and --number-ios a run on flash has 10,000
+requests of 4 KiB (2,000 if writes are flushed), and where it writes they begin once the drive's
+buffer is full. Latencies contain the flushes of the load. --iodepth restricts the prediction to
+one depth.
 
 Examples:
   drivelab drive predict seagate-st2000dm006
-  drivelab drive predict own.toml,precondition=steady --rw randwrite --json")]
+  drivelab drive predict own.toml,precondition=steady --rw randwrite --json
+  drivelab drive predict generic-nvme-consumer --rw randwrite --fdatasync 1 --iodepth 1")]
 pub(crate) struct PredictArgs {
     /// A name from the list, or a profile file, with options: NAME,controller=ide,tags=31
     #[arg(value_parser = Offer(completion::drives), hide_possible_values = true)]
@@ -56,7 +60,11 @@ const FLUSHING: Span = Span::from_secs(60);
 
 /// Requests of each run on flash, where no option says for how long: its rates settle within a
 /// thousand, and half a minute of it is a million.
-const FLASH_REQUESTS: u64 = 20_000;
+const FLASH_REQUESTS: u64 = 10_000;
+/// The same where writes are flushed: the time of a flush hardly scatters.
+const FLASH_FLUSHED: u64 = 2_000;
+/// Flushes of each size, on flash.
+const FLASH_FLUSHES: u64 = 64;
 /// So many at least, however long they are.
 const FEWEST_REQUESTS: u64 = 64;
 /// Writes that fill a buffer, as a multiple of its capacity: enough for a drive that programs up
@@ -65,43 +73,19 @@ const FILLS: u64 = 4;
 /// No buffer takes longer to fill.
 const FILLING: Span = Span::from_secs(600);
 
-/// Units of 4 KiB in a request.
-fn units(options: &WorkloadOptions) -> Result<u64, Refusal> {
-    Ok((options.clone().check()?.blocks.mean().get() / 4096).max(1))
-}
-
 /// Prints IOPS and latency against depth.
 pub(crate) fn predict(arguments: PredictArgs, ui: Ui) -> Outcome {
     let spec = target::drive_spec(&arguments.drive)?;
     let drives = Drives::new(&spec, arguments.specimens, arguments.seed)?;
-    let is_typed = |name| arguments.workload.is_typed(name);
-    let is_timed = is_typed("runtime");
-    let is_limited = is_timed || is_typed("number_ios") || is_typed("ramp_time");
-    let mut options = arguments.workload.0;
-    let writes = options.rw.is_some_and(Rw::writes);
-    let lasting = drives.is_flash && writes && !is_limited;
-    if drives.is_flash && !is_timed {
-        // What fills flash is the bytes: large requests need fewer.
-        let requests = FLASH_REQUESTS / if lasting { units(&options)? } else { 1 };
-        options.number_ios = options.number_ios.or(Some(requests.max(FEWEST_REQUESTS)));
-    }
-    let mut predicted = drives.nothing_yet()?;
-    if drives.is_flash && writes {
-        predicted.notes = drives.notes(lasting)?;
-    }
-    for iodepth in DEPTHS {
-        let mut options = options.clone();
-        options.iodepth = Some(iodepth);
-        options.rw = options.rw.or("randread".parse().ok());
-        if let Some(depth) = drives.depth(iodepth, &options, lasting)? {
-            predicted.depths.push(depth);
-        }
-    }
-    for writes in WRITES {
-        predicted.flushes.extend(drives.flush(writes)?);
+    let question = Question::new(arguments.workload, drives.is_flash)?;
+    let mut predicted = drives.nothing_yet(&question)?;
+    if drives.is_flash {
+        drives.predict_flash(&question, &mut predicted)?;
+    } else {
+        drives.predict_disk(&question, &mut predicted)?;
     }
     if interrupt::requested() {
-        ui.warn("interrupted: only the finished depths are shown");
+        ui.warn("interrupted: only what was finished is shown");
     }
     if predicted.depths.is_empty() {
         return Ok(Exit::Interrupted);
@@ -115,11 +99,85 @@ pub(crate) fn predict(arguments: PredictArgs, ui: Ui) -> Outcome {
     Ok(if interrupt::requested() { Exit::Interrupted } else { Exit::Done })
 }
 
+/// A load at one depth or several, and the flushes that are predicted with it.
+struct Question {
+    /// The load at each depth.
+    loads: Vec<(u32, WorkloadOptions)>,
+    /// Writes begin once the buffer is full.
+    lasting: bool,
+    /// Writes between two flushes of the load; 0 for none.
+    fsync: u32,
+    writes: bool,
+}
+
+impl Question {
+    fn new(arguments: WorkloadArgs, is_flash: bool) -> Result<Self, Refusal> {
+        let is_timed = arguments.is_typed("runtime");
+        let is_limited =
+            is_timed || arguments.is_typed("number_ios") || arguments.is_typed("ramp_time");
+        let one_depth = arguments.is_typed("iodepth");
+        let mut options = arguments.0;
+        options.rw = options.rw.or("randread".parse().ok());
+        let writes = options.rw.is_some_and(Rw::writes);
+        let load = options.clone().check()?;
+        let flushed = writes && (load.sync || load.fsync > 0);
+        let lasting = is_flash && writes && !flushed && !is_limited;
+        if is_flash && !is_timed {
+            // What fills flash is the bytes: large requests need fewer.
+            let units = if lasting { units(&load) } else { 1 };
+            let requests = if flushed { FLASH_FLUSHED } else { FLASH_REQUESTS / units };
+            options.number_ios = options.number_ios.or(Some(requests.max(FEWEST_REQUESTS)));
+        }
+        let depths = if one_depth { vec![load.pace.iodepth()] } else { DEPTHS.to_vec() };
+        let loads = depths.into_iter().map(|iodepth| {
+            (iodepth, WorkloadOptions { iodepth: Some(iodepth), ..options.clone() })
+        });
+        let fsync = if writes { load.fsync } else { 0 };
+        Ok(Self { loads: loads.collect(), lasting, fsync, writes })
+    }
+
+    /// Writes before the flushes that are predicted in addition to the load.
+    fn flushes(&self) -> &'static [u32] {
+        // Of a load that flushes, its own flushes are the answer.
+        if self.fsync > 0 { &[] } else { &WRITES }
+    }
+}
+
+/// Units of 4 KiB in a request.
+fn units(load: &Workload) -> u64 {
+    (load.blocks.mean().get() / 4096).max(1)
+}
+
+/// The figures of one drive under one load.
+struct Run {
+    iops: f64,
+    /// Of a request with its share of the flushes.
+    mean_ns: f64,
+    flush_ns: Option<f64>,
+    lat_ns: Latency,
+}
+
+impl Run {
+    fn of(total: &JobRecord) -> Self {
+        // A drive that takes no time has a mean of 0, whose logarithm does not exist.
+        let mean_ns = float(total.lat_ns.mean).max(1.0);
+        let flush = total.flush.as_ref().map(|flush| {
+            let mean = float(flush.lat_ns.mean).max(1.0);
+            (mean, mean * float(flush.lat_ns.n) / float(total.lat_ns.n.max(1)))
+        });
+        Self {
+            iops: total.iops,
+            mean_ns: mean_ns + flush.map_or(0.0, |(_, share)| share),
+            flush_ns: flush.map(|(mean, _)| mean),
+            lat_ns: total.lat_ns,
+        }
+    }
+}
+
 /// The numbers that decide the speed of lasting writes.
 const WRITTEN: [&str; 2] = ["spare", "page_program_factor"];
 
 /// The drives that fit a profile.
-#[derive(Clone)]
 struct Drives<'a> {
     spec: &'a DriveSpec,
     profile: Profile,
@@ -143,18 +201,27 @@ impl<'a> Drives<'a> {
         Ok(Self { spec, profile, is_flash, specimens, seed })
     }
 
-    fn nothing_yet(&self) -> Result<Predicted, Refusal> {
+    fn nothing_yet(&self, question: &Question) -> Result<Predicted, Refusal> {
         let built = target::build(&self.profile, &self.spec.options, self.seed)?;
         let [any, _] = self.profile.lacks();
         let record = self.profile.record(built.about());
         let unknowns = self.profile.unknowns().iter().map(|unknown| unknown.name).collect();
+        let (_, shallow) = &question.loads[0];
+        let missing = self.profile.missing_for(&shallow.clone().check()?, &self.spec.options);
+        let known = record.map_or(any, |specimen| specimen.model_sigma);
+        let notes = if self.is_flash && question.writes {
+            self.notes(question.lasting)?
+        } else {
+            Vec::new()
+        };
         Ok(Predicted {
             specimens: u32::try_from(self.specimens.len()).expect("as many as were asked for"),
             unknowns,
-            model_sigma: record.map_or(any, |specimen| specimen.model_sigma),
+            model_sigma: Missing::add(&missing, known),
             depths: Vec::new(),
             flushes: Vec::new(),
-            notes: Vec::new(),
+            notes,
+            lacks: missing.iter().map(|it| it.what).collect(),
         })
     }
 
@@ -195,88 +262,149 @@ impl<'a> Drives<'a> {
         Ok(notes)
     }
 
-    /// Each drive's own requests, as each block of a study has its own.
-    fn runs<T>(
+    /// Each drive's own requests, as each block of a study has its own: the drives depth by depth,
+    /// each new for each depth.
+    fn predict_disk(&self, question: &Question, into: &mut Predicted) -> Result<(), Refusal> {
+        for (iodepth, load) in &question.loads {
+            let Some(runs) = self.each_new(&self.specimens, load)? else { return Ok(()) };
+            let Some(median) = self.each_new(&[self.profile.median()], load)? else {
+                return Ok(());
+            };
+            self.add(question, (*iodepth, load), (&runs, &median[0]), into)?;
+        }
+        for writes in question.flushes() {
+            let load = WorkloadOptions { runtime: Some(FLUSHING), ..flushing(*writes) };
+            let Some(runs) = self.each_new(&self.specimens, &load)? else { return Ok(()) };
+            into.flushes.extend(flush_of(&runs, *writes, false));
+        }
+        Ok(())
+    }
+
+    fn each_new(
         &self,
-        options: &WorkloadOptions,
-        lasting: bool,
-        figure: impl Fn(JobRecord) -> Option<T>,
-    ) -> Result<Option<Vec<T>>, Refusal> {
-        let mut figures = Vec::new();
-        for (number, profile) in (0..).zip(&self.specimens) {
+        drives: &[Profile],
+        load: &WorkloadOptions,
+    ) -> Result<Option<Vec<Run>>, Refusal> {
+        let mut runs = Vec::with_capacity(drives.len());
+        for (number, profile) in (0..).zip(drives) {
             let seed = self.seed.wrapping_add(number);
-            let mut options = options.clone();
-            if lasting {
-                options.ramp_time = Some(self.filling(profile, &options, seed)?);
-            }
-            let total = self.run(profile, &options, seed)?;
+            let mut drive = ModelledDrive::new(self.spec, profile, seed)?;
+            runs.push(Run::of(&run(&mut drive, load, seed)?));
             if interrupt::requested() {
                 // A run that was cut short predicts nothing.
                 return Ok(None);
             }
-            figures.push(figure(total));
         }
-        Ok(figures.into_iter().collect())
+        Ok(Some(runs))
     }
 
-    fn run(
+    /// Flash drive by drive: its preparation takes longer than a load, and a load leaves it as it
+    /// was prepared.
+    fn predict_flash(&self, question: &Question, into: &mut Predicted) -> Result<(), Refusal> {
+        let mut of_drives = Vec::with_capacity(self.specimens.len());
+        for (number, profile) in (0..).zip(&self.specimens) {
+            let Some(runs) = self.all_loads(question, profile, number)? else { break };
+            of_drives.push(runs);
+        }
+        let median = self.all_loads(question, &self.profile.median(), 0)?;
+        let Some(median) = median.filter(|_| !of_drives.is_empty()) else { return Ok(()) };
+        into.specimens = u32::try_from(of_drives.len()).expect("as many as were asked for");
+        let mut of_drives: Vec<_> = of_drives.into_iter().map(Vec::into_iter).collect();
+        let mut median = median.into_iter();
+        for (iodepth, load) in &question.loads {
+            let runs: Vec<Run> = of_drives.iter_mut().filter_map(Iterator::next).collect();
+            let median = median.next().expect("the same loads for all drives");
+            self.add(question, (*iodepth, load), (&runs, &median), into)?;
+        }
+        for writes in question.flushes() {
+            let runs: Vec<Run> = of_drives.iter_mut().filter_map(Iterator::next).collect();
+            into.flushes.extend(flush_of(&runs, *writes, false));
+        }
+        Ok(())
+    }
+
+    /// The runs of one drive: each depth, then the flushes.
+    fn all_loads(
         &self,
+        question: &Question,
         profile: &Profile,
-        options: &WorkloadOptions,
-        seed: u64,
-    ) -> Result<JobRecord, Refusal> {
-        let workload = options.clone().check()?;
-        // A modelled drive has no path.
-        let plan = RunPlan { seed, ..RunPlan::new(PathBuf::new(), workload) };
-        let record = target::simulate(self.spec, profile, &plan, &interrupt::silent())?;
-        Ok(record.total.expect("a load has a total"))
+        number: u64,
+    ) -> Result<Option<Vec<Run>>, Refusal> {
+        let seed = self.seed.wrapping_add(number);
+        let mut drive = ModelledDrive::new(self.spec, profile, seed)?;
+        let (_, first) = &question.loads[0];
+        if let Some(buffer) = profile.write_buffer().filter(|_| question.lasting) {
+            let requests = FILLS * buffer.get() / 4096 / units(&first.clone().check()?);
+            let number_ios = Some(requests.max(1));
+            run(
+                &mut drive,
+                &WorkloadOptions { number_ios, runtime: Some(FILLING), ..first.clone() },
+                seed,
+            )?;
+        }
+        let mut runs = Vec::new();
+        for (iodepth, load) in &question.loads {
+            // Other addresses each time: the same ones again would leave whole blocks invalid.
+            let seed = seed.wrapping_add(u64::from(*iodepth) << 32);
+            runs.push(Run::of(&run(&mut drive, load, seed)?));
+        }
+        for writes in question.flushes() {
+            // What earlier loads left in the buffer belongs to no flush that is counted.
+            let once = WorkloadOptions { number_ios: Some(1), ..flushing(1) };
+            run(&mut drive, &once, seed)?;
+            let number_ios = Some(FLASH_FLUSHES * u64::from(*writes));
+            let load = WorkloadOptions { number_ios, runtime: Some(FLUSHING), ..flushing(*writes) };
+            let seed = seed.wrapping_add(u64::from(*writes) << 40);
+            runs.push(Run::of(&run(&mut drive, &load, seed)?));
+        }
+        Ok((!interrupt::requested()).then_some(runs))
     }
 
-    /// The time in which this load fills the buffer of a drive, found by filling it.
-    fn filling(
+    fn add(
         &self,
-        profile: &Profile,
-        options: &WorkloadOptions,
-        seed: u64,
-    ) -> Result<Span, Refusal> {
-        let Some(buffer) = profile.write_buffer() else { return Ok(Span::ZERO) };
-        let requests = FILLS * buffer.get() / 4096 / units(options)?;
-        let number_ios = Some(requests.max(1));
-        let filling = WorkloadOptions { number_ios, runtime: Some(FILLING), ..options.clone() };
-        Ok(Span::from_ns(self.run(profile, &filling, seed)?.elapsed_ns))
-    }
-
-    fn depth(
-        &self,
-        iodepth: u32,
-        options: &WorkloadOptions,
-        lasting: bool,
-    ) -> Result<Option<Depth>, Refusal> {
-        let made = self.runs(options, lasting, |total| Some((total.iops, total.lat_ns)))?;
-        let Some(runs) = made else { return Ok(None) };
-        let median = Drives { specimens: vec![self.profile.median()], ..self.clone() };
-        let of_median = median.runs(options, lasting, |total| Some(total.lat_ns))?;
-        let Some(lat_ns) = of_median.and_then(|mut found| found.pop()) else { return Ok(None) };
-        if runs.iter().any(|(iops, _)| *iops <= 0.0) {
+        question: &Question,
+        (iodepth, load): (u32, &WorkloadOptions),
+        (runs, median): (&[Run], &Run),
+        into: &mut Predicted,
+    ) -> Result<(), Refusal> {
+        if runs.iter().any(|run| run.iops <= 0.0) {
             let message = format!("at depth {iodepth} no request completed in time");
             return Err(Refusal::request(message).hint("raise `--runtime`"));
         }
-        let iops = runs.iter().map(|(iops, _)| *iops).collect();
-        // A drive that takes no time has a mean of 0, whose logarithm does not exist.
-        let mean_ns = runs.iter().map(|(_, latency)| float(latency.mean).max(1.0)).collect();
-        Ok(Some(Depth { iodepth, iops, mean_ns, lat_ns }))
+        let built = target::build(&self.profile, &self.spec.options, self.seed)?;
+        into.depths.push(Depth {
+            iodepth,
+            iops: runs.iter().map(|run| run.iops).collect(),
+            most: self.profile.most_per_s(built.about(), &load.clone().check()?, 1),
+            mean_ns: runs.iter().map(|run| run.mean_ns).collect(),
+            lat_ns: median.lat_ns,
+        });
+        // Of the load's own flushes those at the first depth: one writer that waits.
+        if question.fsync > 0 && into.flushes.is_empty() {
+            into.flushes.extend(flush_of(runs, question.fsync, true));
+        }
+        Ok(())
     }
+}
 
-    fn flush(&self, writes: u32) -> Result<Option<Flush>, Refusal> {
-        let options = WorkloadOptions {
-            rw: "randwrite".parse().ok(),
-            iodepth: Some(1),
-            fsync: Some(writes),
-            runtime: Some(FLUSHING),
-            number_ios: self.is_flash.then_some(FLASH_REQUESTS),
-            ..WorkloadOptions::default()
-        };
-        let mean = |total: JobRecord| Some(float(total.flush?.lat_ns.mean).max(1.0));
-        Ok(self.runs(&options, false, mean)?.map(|mean_ns| Flush { writes, mean_ns }))
+/// Random writes of 4 KiB with a flush after each group.
+fn flushing(writes: u32) -> WorkloadOptions {
+    WorkloadOptions {
+        rw: "randwrite".parse().ok(),
+        iodepth: Some(1),
+        fsync: Some(writes),
+        ..WorkloadOptions::default()
     }
+}
+
+fn flush_of(runs: &[Run], writes: u32, of_load: bool) -> Option<Flush> {
+    let mean_ns = runs.iter().map(|run| run.flush_ns).collect::<Option<Vec<_>>>()?;
+    Some(Flush { writes, of_load, mean_ns })
+}
+
+fn run(drive: &mut ModelledDrive, load: &WorkloadOptions, seed: u64) -> Result<JobRecord, Refusal> {
+    // A modelled drive has no path.
+    let plan = RunPlan { seed, ..RunPlan::new(PathBuf::new(), load.clone().check()?) };
+    let mut made = drive.run(&[&plan], &interrupt::silent())?;
+    Ok(made.pop().expect("one for each plan").total.record())
 }

@@ -314,6 +314,28 @@ impl Simulator {
         models
     }
 
+    /// The mechanisms that a workload needs and the model of an arm lacks, each once.
+    fn lacks_for_loads(&self) -> Vec<String> {
+        let mut found: Vec<(&str, BTreeSet<&str>)> = Vec::new();
+        for arm in &self.arms {
+            for (work, own) in &self.workloads {
+                let Work::Load(workload) = work else { continue };
+                let options = arm.options.overlaid_with(own);
+                for missing in arm.profile.missing_for(workload, &options) {
+                    match found.iter_mut().find(|(what, _)| *what == missing.what) {
+                        Some((_, arms)) => drop(arms.insert(&arm.name)),
+                        None => found.push((missing.what, BTreeSet::from([arm.name.as_str()]))),
+                    }
+                }
+            }
+        }
+        let texts = found.into_iter().map(|(what, arms)| {
+            let arms: Vec<String> = arms.into_iter().map(|name| format!("`{name}`")).collect();
+            format!("Not modelled, and needed by the loads of {}: {what}.", arms.join(", "))
+        });
+        texts.collect()
+    }
+
     /// The text of `of` for each arm, once if it is the same for all arms.
     fn each(&self, of: impl Fn(&ModelledArm) -> String) -> Vec<String> {
         let mut each: Vec<String> = self.arms.iter().map(of).collect();
@@ -423,6 +445,7 @@ impl Stage for Simulator {
         missing.retain(|what| !what.is_empty());
         missing.dedup();
         notes.extend(missing.iter().map(|what| format!("Not modelled: {what}.")));
+        notes.extend(self.lacks_for_loads());
         notes.extend(self.shared.map(|least| {
             format!(
                 "The drives differ in size: each arm uses the first {} bytes, the size of \
