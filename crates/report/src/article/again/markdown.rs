@@ -22,7 +22,7 @@ figures, and what the author missed.
 
 /// The document: the same articles, the same bytes.
 pub fn markdown(again: &Again) -> String {
-    let mut text = HEAD.to_owned();
+    let mut text = format!("{HEAD}**{}**\n\n", again.scored());
     text += "| | article | stage | holds | consistent | does not hold | cannot tell |\n";
     text += "|---|---|---|---:|---:|---:|---:|\n";
     for one in &again.articles {

@@ -270,6 +270,39 @@ impl Again {
         document(self)
     }
 
+    /// The number of claims with each answer, each claim once: a stage that decides it counts
+    /// before one that does not, and stage kernel, which runs the tools themselves, before others.
+    pub fn score(&self) -> Counts {
+        let mut score = Counts { holds: 0, consistent: 0, does_not_hold: 0, cannot_tell: 0 };
+        for stages in self.by_number() {
+            let all = answers(stages);
+            for claim in all.chunk_by(|_, next| next.is_more) {
+                let of = |verdict: &str| claim.iter().find(|it| it.finding.verdict == verdict);
+                let decided = [of("holds"), of("does-not-hold")].into_iter().flatten();
+                // Answers are in the order of the stages' names: kernel, simulate.
+                let first = decided.min_by_key(|it| it.stages.first().copied());
+                match first.or_else(|| of("consistent")).map(|it| it.finding.verdict.as_str()) {
+                    Some("holds") => score.holds += 1,
+                    Some("does-not-hold") => score.does_not_hold += 1,
+                    Some(_) => score.consistent += 1,
+                    None => score.cannot_tell += 1,
+                }
+            }
+        }
+        score
+    }
+
+    /// The score in a sentence.
+    fn scored(&self) -> String {
+        let Counts { holds, consistent, does_not_hold, cannot_tell } = self.score();
+        let claims = holds + consistent + does_not_hold + cannot_tell;
+        format!(
+            "Of {}, {holds} hold and {does_not_hold} do not; {consistent} published figures are \
+             consistent with such drives, and of {cannot_tell} claims nothing can be concluded.",
+            counted(claims, "claim")
+        )
+    }
+
     /// Counts the findings that hold, an article a line.
     pub fn text(&self, look: Look) -> String {
         let mut table = Table::new(&[
@@ -295,7 +328,7 @@ impl Again {
                 cannot_tell.to_string(),
             ]);
         }
-        table.render(look)
+        format!("{}\n\n{}", look.wrap(&self.scored(), 0), table.render(look))
     }
 }
 
@@ -421,6 +454,9 @@ mod tests {
                 ("a third", vec!["simulate"], true),
             ]
         );
+        // The third claim is decided at stage kernel, and open at stage simulate.
+        let score = Counts { holds: 2, consistent: 0, does_not_hold: 1, cannot_tell: 0 };
+        assert_eq!(again.score(), score);
         let text = markdown(&again);
         assert!(text.contains("**Cannot tell:**\n\n- a third: it needs a file system"), "{text}");
         let page = html(&again);

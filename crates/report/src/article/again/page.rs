@@ -12,7 +12,9 @@ const LEGEND: &str = "Each claim holds or does not; or its published figure is c
 
 /// The page: the same articles, the same bytes.
 pub fn html(again: &Again) -> String {
-    let overview = section("Overview", LEGEND, &scroll("Overview", &overview(again)));
+    let score = format!("<p><strong>{}</strong></p>\n", escape(&again.scored()));
+    let table = scroll("Overview", &overview(again));
+    let overview = section("Overview", LEGEND, &format!("{score}{table}"));
     let articles: String = again.by_number().map(article).collect();
     let facts = [format!("{} articles", again.by_number().count())];
     let title = "Five published comparisons, run again";
