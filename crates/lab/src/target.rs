@@ -147,6 +147,11 @@ pub fn build(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, R
     drivelab_model::build(profile, options, seed).map_err(Refusal::request_error)
 }
 
+/// Describes a drive behind the host of a real kernel.
+pub fn describe(profile: &Profile, options: &Options, seed: u64) -> Result<About, Refusal> {
+    drivelab_model::describe(profile, options, seed).map_err(Refusal::request_error)
+}
+
 /// Builds a drive for a host that is not modelled.
 pub fn build_bare(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, Refusal> {
     drivelab_model::build_bare(profile, options, seed).map_err(Refusal::request_error)

@@ -3,6 +3,7 @@
 use drivelab_core::Bytes;
 
 use crate::controller::{Controller, Link};
+use crate::elevator::Scheduler;
 
 /// A combination of profile and options that makes no drive.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -53,6 +54,12 @@ pub enum BuildError {
     /// An invalid combination of queue options.
     #[error("{0}")]
     Queues(&'static str),
+    /// An elevator that is not modelled.
+    #[error(
+        "the scheduler `{0}` is not modelled: use `--stage kernel` or `run --in kernel`, whose \
+         kernel has it, or `scheduler=none` or `deadline`"
+    )]
+    NotModelled(Scheduler),
     /// A tier option without a tier.
     #[error("`{0}` needs a tier: add `tier=swapcache:NAME` or `tier=writeback:NAME`")]
     NoTier(&'static str),

@@ -34,7 +34,7 @@ mod unknown;
 mod watch;
 
 pub use about::{About, Arrangement, Attachment, ModelledFlash, ModelledTier};
-pub use assembly::{SCSI_NR_REQUESTS, build, build_bare};
+pub use assembly::{SCSI_NR_REQUESTS, build, build_bare, describe};
 pub use controller::{Controller, Notice, QueuePairs, Weighted};
 pub use counters::Counters;
 pub use drive::Drive;

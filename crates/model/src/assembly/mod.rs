@@ -5,6 +5,7 @@ mod shelf;
 mod single;
 mod tier;
 
+use crate::about::About;
 use crate::drive::{Body, Drive, Shifted};
 use crate::elevator::Scheduler;
 use crate::error::BuildError;
@@ -20,6 +21,9 @@ use drivelab_core::{Bytes, Device as _, Sectors};
 /// # Errors
 /// Options that this drive cannot have.
 pub fn build(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, BuildError> {
+    if let Some(scheduler) = options.scheduler.filter(|asked| !asked.is_modelled()) {
+        return Err(BuildError::NotModelled(scheduler));
+    }
     if let Some(offset) = options.offset {
         let whole = Options { offset: None, ..*options };
         return behind(build(profile, &whole, seed)?, offset);
@@ -35,6 +39,22 @@ pub fn build(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, B
     } else {
         shelf::build(profile, options, seed)
     }
+}
+
+/// Describes the drive behind a host whose elevator may be any of a real kernel's.
+///
+/// # Errors
+/// Options that this drive cannot have.
+pub fn describe(profile: &Profile, options: &Options, seed: u64) -> Result<About, BuildError> {
+    let real = options.scheduler.filter(|asked| !asked.is_modelled());
+    let Some(scheduler) = real else { return Ok(build(profile, options, seed)?.about) };
+    // Of an elevator only its name is described; it sorts for one queue, as any other.
+    let modelled = Options { scheduler: Some(Scheduler::Deadline), ..*options };
+    let mut about = build(profile, &modelled, seed)?.about;
+    if let Some(attached) = &mut about.attached {
+        attached.scheduler = scheduler;
+    }
+    Ok(about)
 }
 
 /// Builds the drive for a real host: without an elevator, and for a single drive without the

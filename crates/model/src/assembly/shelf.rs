@@ -70,7 +70,7 @@ fn member(device: Drive) -> Member<Drive> {
     let attached = device.about().attached.as_ref();
     let limit = attached.map_or(DEPTH, |attached| match attached.scheduler {
         Scheduler::None => attached.tags * attached.queue_pairs.map_or(1, |pairs| pairs.count),
-        Scheduler::Deadline | Scheduler::Bioq | Scheduler::Fscan => attached.nr_requests,
+        _ => attached.nr_requests,
     });
     let wire_bytes_per_s = attached.map(|attached| attached.wire_bytes_per_s);
     Member { device, limit, wire_bytes_per_s }

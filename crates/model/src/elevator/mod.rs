@@ -27,6 +27,17 @@ pub enum Scheduler {
     Bioq,
     /// By address in two queues: requests that arrive during a sweep wait for the next.
     Fscan,
+    /// Linux' bfq, which only a real kernel has: no model of it is here.
+    Bfq,
+    /// Linux' kyber, which only a real kernel has.
+    Kyber,
+}
+
+impl Scheduler {
+    /// Returns whether a modelled host can have it.
+    pub(crate) fn is_modelled(self) -> bool {
+        !matches!(self, Self::Bfq | Self::Kyber)
+    }
 }
 
 impl Choice for Scheduler {
@@ -36,6 +47,8 @@ impl Choice for Scheduler {
         ("deadline", Self::Deadline),
         ("bioq", Self::Bioq),
         ("fscan", Self::Fscan),
+        ("bfq", Self::Bfq),
+        ("kyber", Self::Kyber),
     ];
 }
 choice_as_text!(Scheduler);
@@ -74,6 +87,7 @@ impl HostQueue {
             Scheduler::Deadline => Elevator::Deadline(Deadline::default()),
             Scheduler::Bioq => Elevator::Bioq(Bioq::default()),
             Scheduler::Fscan => Elevator::Fscan(Fscan::default()),
+            Scheduler::Bfq | Scheduler::Kyber => unreachable!("no drive is built with these"),
         };
         Self {
             front: VecDeque::new(),

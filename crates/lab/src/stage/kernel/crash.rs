@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use drivelab_core::units::{Bytes, Sectors, Span};
-use drivelab_core::{AtPath as _, Device as _, Refusal};
+use drivelab_core::{AtPath as _, Refusal};
 use drivelab_guest::boot::{Guest, Limit, Observer, RunResult};
 use drivelab_guest::initramfs::Initramfs;
 use drivelab_guest::kernel::Kernel;
@@ -37,11 +37,11 @@ impl Rig {
     pub fn new(spec: DriveSpec, seed: u64, memory: Bytes) -> Result<Self, Refusal> {
         let kernel = installed::find(&installed::cache(None)?)?;
         let profile = target::profile(&spec)?;
-        let host = target::build(&profile, &spec.options, seed)?;
-        let attributes = target::attributes(&profile, host.about());
+        let host = target::describe(&profile, &spec.options, seed)?;
+        let attributes = target::attributes(&profile, &host);
         Ok(Self {
-            seen: Seen::new(host.about(), &profile, attributes)?,
-            capacity: host.capacity(),
+            capacity: Sectors::holding(Bytes::new(host.capacity_bytes)),
+            seen: Seen::new(&host, &profile, attributes)?,
             kernel,
             spec,
             profile,

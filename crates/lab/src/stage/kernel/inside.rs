@@ -252,11 +252,11 @@ pub(super) fn machine(
     profile: &Profile,
     seed: u64,
 ) -> Result<(Drive, Seen), Refusal> {
-    let host = target::build(profile, &spec.options, seed)?;
+    let host = target::describe(profile, &spec.options, seed)?;
     // The guest's kernel is the host side: the drive behind it has no separate elevator.
     let drive = target::build_bare(profile, &spec.options, seed)?;
     let attributes = target::attributes(profile, drive.about());
-    Ok((drive, Seen::new(host.about(), profile, attributes)?))
+    Ok((drive, Seen::new(&host, profile, attributes)?))
 }
 
 /// A drive with bytes, which are in memory.

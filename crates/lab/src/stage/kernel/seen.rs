@@ -98,10 +98,13 @@ pub(super) fn setting(host: &About) -> Result<Option<QueueSetting>, Refusal> {
     let scheduler = match attached.scheduler {
         Scheduler::None => NO_SCHEDULER,
         Scheduler::Deadline => "mq-deadline",
+        Scheduler::Bfq => "bfq",
+        Scheduler::Kyber => "kyber",
         other => {
             let message = format!("Linux has no elevator `{other}`");
-            return Err(Refusal::request(message)
-                .hint("set `scheduler` to `none` or `deadline`, or use stage simulate"));
+            return Err(Refusal::request(message).hint(
+                "set `scheduler` to `none`, `deadline`, `bfq` or `kyber`, or use stage simulate",
+            ));
         }
     };
     let (driver, most) = match attached.controller {
@@ -142,8 +145,8 @@ mod tests {
     fn of_spec(spec: &str) -> Result<Seen, Refusal> {
         let spec: DriveSpec = spec.parse().unwrap();
         let profile = target::profile(&spec).unwrap();
-        let drive = target::build(&profile, &spec.options, 1).unwrap();
-        Seen::new(drive.about(), &profile, target::attributes(&profile, drive.about()))
+        let host = target::describe(&profile, &spec.options, 1)?;
+        Seen::new(&host, &profile, target::attributes(&profile, &host))
     }
 
     #[test]
@@ -164,6 +167,15 @@ mod tests {
         assert_eq!((ide.disk, setting.tags, setting.slots), ("sda", 1, 1));
         let Hardware::Ide(config) = ide.hardware else { panic!("it is behind IDE") };
         assert_eq!(config.queue_depth, 32, "the drive could queue");
+        // These two only a real kernel has.
+        for name in ["bfq", "kyber"] {
+            let spec = format!("seagate-st31000333as,scheduler={name}");
+            assert_eq!(of_spec(&spec).unwrap().setting.unwrap().scheduler, name);
+            let spec: DriveSpec = spec.parse().unwrap();
+            let profile = target::profile(&spec).unwrap();
+            let refused = target::build(&profile, &spec.options, 1).unwrap_err().to_string();
+            assert!(refused.contains("not modelled") && refused.contains("--stage kernel"));
+        }
         let check = |spec: &str, part: &str| {
             let failure = of_spec(spec).unwrap_err();
             assert!(failure.to_string().contains(part), "{spec}: {failure}");
