@@ -122,7 +122,7 @@ ids! {
     Nobarrier = "nobarrier",
     /// A file system is mounted so that it loses data or speed.
     MountOptions = "mount-options",
-    /// The drive is not told which blocks are free.
+    /// Discards do not reach the drive.
     DiscardOff = "discard-off",
     /// Each request to an encrypted disk passes through queues of the kernel.
     CryptQueues = "crypt-queues",

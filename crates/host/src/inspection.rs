@@ -209,13 +209,14 @@ fn release(root: &Root) -> Option<String> {
 fn read_machine(root: &Root, options: &Options) -> Machine {
     let log = options.log.clone().unwrap_or_else(|| own_log(root));
     let arrays = root.text("proc/mdstat", TABLE_BYTES_MAX);
+    let kernel = release(root).and_then(|text| device::version(&text));
     Machine {
         log,
         mounts: Mounts::read(root),
         forced: forced::read(root),
-        kernel: release(root).and_then(|text| device::version(&text)),
+        kernel,
         arrays: arrays.map(|text| parse_mdstat(&text)).unwrap_or_default(),
-        volumes: Volumes::read(root),
+        volumes: Volumes::read(root, kernel),
         memory_nodes: memory_nodes(root),
         serials: options.serials,
         temperature: options.temperature,

@@ -2,10 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use super::gather::{Disk, DiskName, Fleet};
+use super::gather::{Disk, DiskName, Fleet, model_or_kind};
 
-/// The facts that identify a model: no settings, or the same wherever the model is.
-const IDENTITY: [&str; 4] = ["model", "kind", "capacity_bytes", "rpm"];
+/// The facts that identify a model or a machine's board: no settings, or the same wherever the model
+/// is.
+const IDENTITY: [&str; 7] = [
+    "model",
+    "kind",
+    "capacity_bytes",
+    "rpm",
+    "pci_id",
+    "logical_sector_bytes",
+    "physical_sector_bytes",
+];
+/// Facts of the host of a USB disk, which is none of the disk's settings.
+const USB_HOST: [&str; 3] = ["controller", "driver", "pcie"];
 /// Settings that matter most, in the order in which they are listed; others follow by name.
 const FIRST: [&str; 7] =
     ["link_gbps", "write_cache", "ncq", "queue_depth", "scheduler", "driver", "controller"];
@@ -34,9 +45,9 @@ pub struct DriftedValue {
 
 /// Every setting that drifted apart, by model.
 pub(super) fn drifts(fleet: &Fleet) -> Vec<Drift> {
-    let mut models: BTreeMap<(&str, &str), Vec<&Disk>> = BTreeMap::new();
+    let mut models: BTreeMap<(String, &str), Vec<&Disk>> = BTreeMap::new();
     for (_, disk) in fleet.current() {
-        if let Some(model) = disk.facts.get("model") {
+        if let Some(model) = model_or_kind(disk.facts.get("model"), disk.facts.get("kind")) {
             let kind = disk.facts.get("kind").map_or("", String::as_str);
             models.entry((model, kind)).or_default().push(disk);
         }
@@ -47,7 +58,7 @@ pub(super) fn drifts(fleet: &Fleet) -> Vec<Drift> {
             let mut drifts = of_peers(&disks);
             drifts.sort_by_key(|(setting, _)| rank(setting));
             let named = drifts.into_iter().map(|(setting, values)| Drift {
-                model: model.to_owned(),
+                model: model.clone(),
                 kind: kind.to_owned(),
                 setting,
                 values,
@@ -63,7 +74,12 @@ fn of_peers(disks: &[&Disk]) -> Vec<(String, Vec<DriftedValue>)> {
     let mut settings: BTreeMap<&str, BTreeMap<&str, Vec<DiskName>>> = BTreeMap::new();
     for disk in disks {
         let facts = disk.facts.iter();
-        for (setting, value) in facts.filter(|(name, _)| !IDENTITY.contains(&name.as_str())) {
+        let usb = disk.facts.get("kind").is_some_and(|kind| kind == "usb");
+        let settings_of = facts.filter(|(name, _)| {
+            let name = name.as_str();
+            !(IDENTITY.contains(&name) || usb && USB_HOST.contains(&name))
+        });
+        for (setting, value) in settings_of {
             let values = settings.entry(setting).or_default();
             values.entry(value).or_default().push(disk.name.clone());
         }

@@ -263,7 +263,18 @@ fn key(collection: &Collection, boot: &str, drive: &AttachedDevice) -> DiskKey {
     }
 }
 
-/// The properties that the disk of a run shares with its peers; `None` if its model is unknown.
+/// The model of a disk; one that reports none, as many virtual ones, is grouped with others of its
+/// kind. `None` if that is unknown, too.
+pub(super) fn model_or_kind(
+    model: Option<&impl ToString>,
+    kind: Option<&impl ToString>,
+) -> Option<String> {
+    let kind = kind.map(ToString::to_string).filter(|kind| kind != MODELLED);
+    model.map(ToString::to_string).or_else(|| Some(format!("{} without a model", kind?)))
+}
+
+/// The properties that the disk of a run shares with its peers; `None` if its model and its kind
+/// are unknown.
 fn peers(drive: &AttachedDevice, run: &CommonRun) -> Option<PeerKey> {
     let attachment: Vec<String> = ATTACHMENT
         .iter()
@@ -274,7 +285,7 @@ fn peers(drive: &AttachedDevice, run: &CommonRun) -> Option<PeerKey> {
         })
         .collect();
     Some(PeerKey {
-        model: drive.facts.get("model")?.to_string(),
+        model: model_or_kind(drive.facts.get("model"), drive.facts.get("kind"))?,
         attachment: attachment.join(", "),
         work: run.options.clone(),
         keys: run.work.clone(),

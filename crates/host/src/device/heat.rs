@@ -1,4 +1,4 @@
-//! What the sensor of a drive reports about heat.
+//! Heat, as the sensor of a drive reports it.
 
 use serde::{Deserialize, Serialize};
 

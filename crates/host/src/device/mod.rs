@@ -92,7 +92,7 @@ pub struct Device {
     pub power: Power,
     /// Its temperature, if requested.
     pub temperature_celsius: Option<i32>,
-    /// What its sensor reports about heat, if requested.
+    /// Heat, as its sensor reports it, if requested.
     #[serde(skip_serializing_if = "Heat::is_empty", default)]
     pub heat: Heat,
     /// Its self-monitoring (SMART).

@@ -92,8 +92,8 @@ fn mismatch(context: &Context<'_>, findings: &mut Findings) {
         .says(format!("{count} {message}"))
         .seen(vec![format!("/sys/block/{name}/md/mismatch_cnt: {count}")])
         .fix(format!(
-            "look for errors of each disk (`sudo smartctl -x`) and test the memory first; `echo \
-             check | sudo tee /sys/block/{name}/md/sync_action` counts again. `repair` makes them \
-             equal but cannot know which copy is right, so save the data before; it cannot be undone"
+            "look for errors of each disk (`sudo smartctl -x`) and test the memory first; `echo check \
+             | sudo tee /sys/block/{name}/md/sync_action` counts again. `repair` makes them equal \
+             but cannot know which copy is right: save the data first, it cannot be undone"
         ));
 }

@@ -23,8 +23,8 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     evidence.extend(logged.map(|port| format!("log: {}", port.forced.evidence())));
     let what = if options.is_empty() { "libata.force".to_owned() } else { options.join(" ") };
     // Options of PCI Express are set for all devices, often by the maker of the machine.
-    let is_general = |forced: &&Forced| forced.module().starts_with("pci");
-    let general = logged.is_none() && applying.iter().all(is_general);
+    let general =
+        logged.is_none() && applying.iter().all(|forced| forced.module().starts_with("pci"));
     let severity = if general { Severity::Info } else { Severity::Warn };
     let cures = applying.iter().filter_map(|forced| cure(forced));
     let mut cures: Vec<&str> = cures.collect();
@@ -45,7 +45,7 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
         ));
 }
 
-/// What users set an option for.
+/// The fault for which users set an option.
 fn cure(forced: &Forced) -> Option<&'static str> {
     match (forced.module(), forced.value.to_ascii_lowercase().as_str()) {
         ("nvme_core", "0") if forced.option.contains("default_ps_max_latency_us") => {

@@ -13,6 +13,10 @@ use crate::found::FindingId;
 /// behind `ata_piix`: 73 and 107 per second).
 const SORTABLE_REQUESTS_MIN: u32 = 16;
 
+/// Number of requests that the kernel gives an elevator: twice the smaller one of the queue's depth
+/// and 128 (`blk_mq_init_sched`).
+const ELEVATOR_REQUESTS: u32 = 256;
+
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     ncq_off(context, findings);
     shallow(context, findings);
@@ -100,8 +104,11 @@ fn shallow(context: &Context<'_>, findings: &mut Findings) {
     let requests = device.queue.nr_requests;
     if let Some(requests) = requests.filter(|requests| *requests < depth) {
         let path = attribute(context, "queue/nr_requests", &requests.to_string());
+        // Nothing set it: a drive with one deep queue, such as that of a guest with one processor.
+        let usual = requests == ELEVATOR_REQUESTS;
+        let severity = if usual { Severity::Info } else { Severity::Warn };
         findings
-            .add(FindingId::QueueShallow, Severity::Warn)
+            .add(FindingId::QueueShallow, severity)
             .says(format!("the kernel holds {requests} requests for a queue of {depth}"))
             .seen(vec![path, shown])
             .fix(write(context, "queue/nr_requests", &depth.to_string()));

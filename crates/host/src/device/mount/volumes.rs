@@ -1,9 +1,12 @@
-//! What the kernel reports about file systems and swap space, by the name of a block device.
+//! File systems and swap space, as the kernel reports them by the name of a block device.
 
 use std::collections::BTreeMap;
 
 use super::unescaped;
 use crate::root::{Root, TABLE_BYTES_MAX};
+
+/// The first kernel that names the processes of journals (`fs/ext4/sysfs.c`).
+const JOURNAL_TASK: (u32, u32) = (5, 1);
 
 /// The record that an ext4 file system keeps in its superblock, and its journal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -22,9 +25,10 @@ pub(crate) struct Volumes {
 }
 
 impl Volumes {
-    pub(crate) fn read(root: &Root) -> Self {
+    /// Reads those of a machine with this version of the kernel.
+    pub(crate) fn read(root: &Root, kernel: Option<(u32, u32)>) -> Self {
         let swaps = root.text("proc/swaps", TABLE_BYTES_MAX).unwrap_or_default();
-        Self { ext4: file_systems(root), swaps: swap_spaces(&swaps) }
+        Self { ext4: file_systems(root, kernel), swaps: swap_spaces(&swaps) }
     }
 
     /// The ext4 file system on a partition or disk.
@@ -38,27 +42,22 @@ impl Volumes {
     }
 }
 
-fn file_systems(root: &Root) -> BTreeMap<String, Ext4> {
+fn file_systems(root: &Root, kernel: Option<(u32, u32)>) -> BTreeMap<String, Ext4> {
+    let knows_journals = kernel.is_some_and(|version| version >= JOURNAL_TASK);
     let Some(all) = root.node("sys/fs/ext4") else { return BTreeMap::new() };
     // `features` lists what the driver can do.
     let names = all.folders().into_iter().filter(|name| name != "features");
     let read = names.filter_map(|name| {
         let node = all.child(&name)?;
         let errors = node.number("errors_count")?;
-        // `journal_task` (Linux 5.1) is the process of the journal, and absent without one;
+        // `journal_task` is the process of the journal, and absent without one;
         // `lifetime_write_kbytes` shows that the folder is complete.
         let is_whole = node.text("lifetime_write_kbytes").is_some();
         let has_task = node.text("journal_task").is_some();
-        let journal = (has_task || is_whole && knows_journals(root)).then_some(has_task);
+        let journal = (has_task || is_whole && knows_journals).then_some(has_task);
         Some((name, Ext4 { errors, journal }))
     });
     read.collect()
-}
-
-/// Returns whether the kernel names the processes of journals.
-fn knows_journals(root: &Root) -> bool {
-    let release = root.text("proc/sys/kernel/osrelease", TABLE_BYTES_MAX);
-    release.and_then(|text| crate::device::version(&text)).is_some_and(|it| it >= (5, 1))
 }
 
 /// Reads `/proc/swaps`: name, kind, size, used kibibytes, priority.

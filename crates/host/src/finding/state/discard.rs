@@ -58,14 +58,16 @@ fn remedy(device: &Device) -> String {
     }
 }
 
+/// Returns whether the kernel sends discards to a flash drive.
+fn takes_discards(disk: &Device) -> bool {
+    disk.queue.rotational == Some(false) && disk.queue.discard_max_bytes > Some(0)
+}
+
 /// Checks for an encrypted disk that stops the discards of its file system.
 fn encrypted(context: &Context<'_>, findings: &mut Findings) {
     let device = context.device;
     let mut below = device.slaves.iter().filter_map(|name| context.all.get(disk_of(name)));
-    let passes = |disk: &Device| {
-        disk.queue.rotational == Some(false) && disk.queue.discard_max_bytes > Some(0)
-    };
-    let Some(disk) = below.find(|disk| passes(disk)) else { return };
+    let Some(disk) = below.find(|disk| takes_discards(disk)) else { return };
     let name = device.dm.as_ref().and_then(|dm| dm.name.as_deref()).unwrap_or(&device.name);
     findings
         .add(FindingId::DiscardOff, Severity::Info)

@@ -52,7 +52,7 @@ const BEGINNINGS: &[&str] = &[
 
 /// The part of a line that names the disk of a failed request.
 static REQUEST: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(" error, dev "));
-/// What stands before the message in the files of `syslog` and `journalctl`.
+/// The name before the message in the files of `syslog` and `journalctl`.
 static KERNEL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("kernel"));
 
 /// The first four bytes of a beginning, and which of them count.
