@@ -101,6 +101,7 @@ fn links() {
     check_none("dmesg = ata7: limiting SATA link speed to 1.5 Gbps");
     // The healthy disk's list has the attempt that found it.
     check("L/dev1.0/ata_device/dev1.0/ering = [17179600.5]BusError", LinkErrors);
+    check_none("L/dev1.0/ata_device/dev1.0/ering = [17179600.5]DeviceError");
     let two = "[17179569.3]Unknown\\n[17179600.5]Timeout, BusError";
     check(&format!("L/dev1.0/ata_device/dev1.0/ering = {two}"), LinkErrors);
     let exception = "ata1.00: exception Emask 0x10 SAct 0x1 SErr 0x400100 action 0x6 frozen";
@@ -349,8 +350,13 @@ fn a_desktop_drive_in_an_array_may_be_slower_than_the_kernel_waits() {
 
 #[test]
 fn what_the_drive_and_the_kernel_count() {
-    check("D/iotmo_cnt = 0x7", CommandTimeouts);
+    // libata counts each failed command.
+    check("D/iotmo_cnt = 0x7", CommandErrors);
     check_none("D/iotmo_cnt = 0x0");
+    let bridge = "sys/devices/pci0000:00/0000:00:14.0/usb2/2-2/2-2:1.0/host8/target8:0:0/8:0:0:0";
+    let late = format!("{bridge}/iotmo_cnt = 0x1");
+    let late = finding("usb", &late, "sde", CommandTimeouts).map(|found| found.severity);
+    assert_eq!(late, Some(Severity::Info));
     check("L/dev1.0/ata_device/dev1.0/xfer_mode = XFER_PIO_4", TransferMode);
     check_none("L/dev1.0/ata_device/dev1.0/xfer_mode = XFER_UDMA_6");
     check("sys/fs/ext4/sda1/errors_count = 3", FileSystemErrors);

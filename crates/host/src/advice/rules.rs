@@ -237,7 +237,13 @@ fn has_unequal_twin(device: &Device, drives: &[&Device]) -> bool {
 fn page_cache<'a>(drives: &[&'a Device]) -> Vec<Found<'a>> {
     let message = "a file smaller than memory is read from memory: a figure above the rate of the \
                    link is the page cache's";
-    drives.iter().map(|device| Found::beware(device, message)).collect()
+    let virtually = "a file smaller than memory is read from memory, and what the disk answers may come \
+                     from the memory of its host: a figure above the rate of any drive is that of a \
+                     cache";
+    let found = drives.iter().map(|device| {
+        Found::beware(device, if device.is_physical() { message } else { virtually })
+    });
+    found.collect()
 }
 
 fn first_gigabytes<'a>(drives: &[&'a Device]) -> Vec<Found<'a>> {

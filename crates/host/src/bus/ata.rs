@@ -30,7 +30,7 @@ pub struct Ata {
     pub transfer_mode: Option<String>,
     /// Number of times that the kernel slowed down the link.
     pub downshifts: Option<u64>,
-    /// Errors in the kernel's own list for the drive.
+    /// Errors of the link in the kernel's own list for the drive.
     pub errors_kept: Option<u64>,
     /// True if two drives share one emulated IDE port.
     pub shares_port: bool,
@@ -106,13 +106,15 @@ pub(crate) fn read<'a>(
     AtaView { facts, identify, log: device_log, link }
 }
 
-/// Errors in libata's ring of `[time]names`, a line each.
+/// Errors of the link in libata's ring of `[time]names`, a line each (`ata_err_names`).
 ///
-/// Each attempt to find a drive is kept there too, as `Unknown` and nothing else
-/// (`ata_eh_schedule_probe`), also the one at boot that found it.
+/// Others are those of the drive, and each attempt to find one, which is `Unknown`.
 fn errors(ring: &str) -> u64 {
-    let names = ring.lines().map(|line| line.rsplit(']').next().unwrap_or_default().trim());
-    names.filter(|names| !names.is_empty() && *names != "Unknown").count() as u64
+    let names = ring.lines().map(|line| line.rsplit(']').next().unwrap_or_default());
+    let of_link = names.filter(|names| {
+        names.split(", ").any(|it| matches!(it.trim(), "BusError" | "HostStateMachineError"))
+    });
+    of_link.count() as u64
 }
 
 /// The facts from the log alone about drive `device` on port `number`.

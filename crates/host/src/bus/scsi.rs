@@ -25,7 +25,7 @@ pub struct Scsi {
     /// Time that the kernel waits for a command.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub timeout_s: Option<u32>,
-    /// Number of commands that were not answered in time (Linux 6.3 and later).
+    /// Number of commands that were not answered in time; for ATA, that error handling took.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub timeouts: Option<u64>,
     /// The command for discards: `unmap`, `writesame_16`, `full` (none).
@@ -62,7 +62,11 @@ impl Scsi {
         Some(Self {
             address: device.name().to_owned(),
             vendor: device.text("vendor"),
-            host_driver: host.as_ref().and_then(|host| host.text("proc_name")),
+            // A driver without a name, such as `uas`, is printed so.
+            host_driver: host
+                .as_ref()
+                .and_then(|host| host.text("proc_name"))
+                .filter(|name| name != "(null)"),
             host_queue_depth: host.as_ref().and_then(|host| host.number("can_queue")),
             // The SAS transport class puts an end device above each drive (`scsi_transport_sas.c`).
             state: device.text("state"),

@@ -223,6 +223,7 @@ fn kind_of(name: &str) -> Option<Kind> {
         ("hd", Kind::Ata),
         ("md", Kind::Md),
         ("dm-", Kind::Dm),
+        ("loop", Kind::Loop),
     ];
     let (start, kind) = kinds.iter().find(|(start, _)| name.starts_with(start))?;
     (name.len() > start.len()).then_some(*kind)

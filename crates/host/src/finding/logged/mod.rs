@@ -177,7 +177,7 @@ fn holds_data(device: &Device) -> bool {
     device.is_drive()
         || matches!(device.kind, Kind::Controller | Kind::Md | Kind::Dm | Kind::Lvm | Kind::Luks)
         || device.kind == Kind::Multipath
-        || device.log_only
+        || device.log_only && device.kind != Kind::Loop
 }
 
 /// The errors that libata keeps of the drive, as evidence.

@@ -27,12 +27,24 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
 fn counted(context: &Context<'_>, findings: &mut Findings) {
     let device = context.device;
     let count = device.scsi.as_ref().and_then(|scsi| scsi.timeouts).filter(|count| *count > 0);
-    let known = findings.found.iter().any(|found| found.id == FindingId::CommandTimeouts);
+    let causes = [
+        FindingId::MediumErrors,
+        FindingId::LinkErrors,
+        FindingId::CommandTimeouts,
+        FindingId::CommandErrors,
+    ];
+    let known = findings.found.iter().any(|found| causes.contains(&found.id));
     let Some(count) = count.filter(|_| !known) else { return };
+    // libata ends each failed command as if its time were over (`ata_qc_schedule_eh`).
+    let (id, what) = if device.kind == Kind::Ata {
+        (FindingId::CommandErrors, "failed or were not answered in time")
+    } else {
+        (FindingId::CommandTimeouts, "were not answered in time")
+    };
     let severity = if device.kind == Kind::Usb { Severity::Info } else { Severity::Warn };
     findings
-        .add(FindingId::CommandTimeouts, severity)
-        .says(format!("{count} commands were not answered in time since the disk was attached"))
+        .add(id, severity)
+        .says(format!("{count} commands {what} since the disk was attached"))
         .seen(vec![attribute(context, "device/iotmo_cnt", &format!("{count:#x}"))])
         .fix(format!(
             "look in the log for their time (`journalctl -k`), and at the drive's own record (`sudo \

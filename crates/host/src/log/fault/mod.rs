@@ -235,6 +235,7 @@ mod tests {
         check("sdg1: Error: discard_granularity is 0.", "sdg1", Class::Discard);
         let dead = "ahci 0000:01:00.0: AER: can't recover (no error_detected callback)";
         check(dead, "0000:01:00.0", Class::Uncorrected);
+        check("sd 2:2:0:0: [sda] megasas: RESET cmd=28 retries=0", "sda", Class::Timeout);
         let corrected = "md/raid:md0: read error corrected (8 sectors at 2048 on sdc1)";
         check(corrected, "sdc1", Class::Medium);
         check("md: kicking non-fresh sdb1 from array!", "sdb1", Class::Member);
