@@ -5,9 +5,9 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use drivelab_core::record::{Attached, AttachedDevice, FoundFault};
+use drivelab_core::record::{Attached, AttachedDevice, FoundFault, Mark, MarkId};
 use drivelab_host::device::Mount;
-use drivelab_host::{Device, Inspection, Options, Reader, Wanted};
+use drivelab_host::{Device, FindingId, Inspection, Options, Reader, Wanted};
 use drivelab_model::{About, Controller};
 
 use crate::kernel_log;
@@ -42,6 +42,38 @@ pub fn to_path(path: &Path) -> Attached {
         attached.machine.insert("mount_options".into(), mount.options.join(",").into());
     }
     attached
+}
+
+/// The findings that change what a run measures, whatever their severity.
+const DISTURBING: &[FindingId] = &[
+    FindingId::NcqOff,
+    FindingId::LinkDownshift,
+    FindingId::MediumErrors,
+    FindingId::LinkErrors,
+    FindingId::CommandTimeouts,
+    FindingId::ControllerErrors,
+    FindingId::PcieErrors,
+    FindingId::PowerSaving,
+    FindingId::TransferMode,
+    FindingId::TooHot,
+    FindingId::ShingledRecording,
+    FindingId::MdDegraded,
+    FindingId::MdResyncing,
+    FindingId::SwapOnDisk,
+];
+
+fn is_disturbing(fault: &FoundFault) -> bool {
+    DISTURBING.iter().any(|id| id.to_string() == fault.id)
+}
+
+/// The mark for findings that change what a run on these devices measures.
+pub fn mark(attached: &Attached) -> Option<Mark> {
+    let found = attached.devices.iter().flat_map(|device| {
+        let findings = device.findings.iter().filter(|fault| is_disturbing(fault));
+        findings.map(|fault| format!("{}: {} ({})", device.name, fault.message, fault.id))
+    });
+    let found: Vec<String> = found.collect();
+    (!found.is_empty()).then(|| Mark { id: MarkId::Attachment, message: found.join("; ") })
 }
 
 fn is_block_device(path: &Path) -> bool {
@@ -202,4 +234,29 @@ pub fn to_model(profile: &str, about: &About) -> Attached {
         noted.set("page_cache_bytes", tier.page_cache_bytes);
     }
     Attached { devices: vec![noted], ..Attached::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_that_change_a_measurement_are_a_mark() {
+        let found = |id: &str| FoundFault {
+            id: id.to_owned(),
+            severity: "error".to_owned(),
+            message: "a sentence".to_owned(),
+        };
+        let with = |ids: &[&str]| {
+            let findings = ids.iter().map(|id| found(id)).collect();
+            let name = "sda".to_owned();
+            let device = AttachedDevice { name, findings, ..AttachedDevice::default() };
+            mark(&Attached { devices: vec![device], ..Attached::default() })
+        };
+        assert_eq!(with(&[]), None);
+        assert_eq!(with(&["write-cache-volatile", "remote-disk"]), None);
+        let mark = with(&["ncq-off", "write-cache-volatile", "too-hot"]).unwrap();
+        assert_eq!(mark.id, MarkId::Attachment);
+        assert_eq!(mark.message, "sda: a sentence (ncq-off); sda: a sentence (too-hot)");
+    }
 }

@@ -136,7 +136,8 @@ pub fn suite(
         ..RunConfig::default()
     };
     let record = benchmark(&dir.display().to_string(), config, outcome.phases);
-    Ok(RunRecord { marks: outcome.marks, attached: Some(attached), ..record })
+    let marks = outcome.marks.into_iter().chain(attached::mark(&attached)).collect();
+    Ok(RunRecord { marks, attached: Some(attached), ..record })
 }
 
 /// Measures a file or a block device.
@@ -160,7 +161,7 @@ pub fn file_from(
         let made = Made {
             jobs: outcome.jobs,
             total: outcome.total.clone(),
-            marks: outcome.marks,
+            marks: outcome.marks.into_iter().chain(attached::mark(&attached)).collect(),
             ioengine: outcome.ioengine.to_string(),
             attached,
             specimen: None,
@@ -222,7 +223,7 @@ pub fn on_this_machine(plans: &[RunPlan], control: &Control<'_>) -> Result<Vec<M
     let made = plans.iter().zip(outcomes).map(|(plan, outcome)| Made {
         jobs: outcome.jobs,
         total: outcome.total,
-        marks: outcome.marks,
+        marks: outcome.marks.into_iter().chain(attached::mark(&seen[&*plan.path])).collect(),
         ioengine: outcome.ioengine.to_string(),
         attached: seen[&*plan.path].clone(),
         specimen: None,

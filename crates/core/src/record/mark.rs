@@ -72,6 +72,8 @@ pub enum MarkId {
     Throttled,
     /// The processors' frequency follows their load.
     Governor,
+    /// The way in which the disk is attached, or its state, affects the figures.
+    Attachment,
 }
 
 /// The effect of a mark on conclusions about the drive.
@@ -179,7 +181,8 @@ impl MarkId {
             | Self::Contended
             | Self::Steal
             | Self::Throttled
-            | Self::Governor => true,
+            | Self::Governor
+            | Self::Attachment => true,
         }
     }
 
@@ -223,6 +226,7 @@ impl MarkId {
             Self::Steal => "the hypervisor took CPU time during the run (steal)",
             Self::Throttled => "the CPUs were throttled during the run",
             Self::Governor => "the CPU frequency follows the load",
+            Self::Attachment => "the disk's attachment or state affects the figures",
         }
     }
 }
