@@ -44,7 +44,7 @@ pub fn to_path(path: &Path) -> Attached {
     attached
 }
 
-/// The findings that change what a run measures, whatever their severity.
+/// The findings of any severity that change what a run measures.
 const DISTURBING: &[FindingId] = &[
     FindingId::NcqOff,
     FindingId::LinkDownshift,
