@@ -36,6 +36,8 @@ pub struct HostSyncs<D> {
     pending_since: Time,
     /// Requests that the flush in progress completes.
     flushed: Vec<RequestId>,
+    /// True while the device is too full to take the next flush.
+    refused: bool,
 }
 
 impl<D: Device> HostSyncs<D> {
@@ -53,7 +55,7 @@ impl<D: Device> HostSyncs<D> {
             None => Rule::AsGiven,
         };
         let (writing, pending, flushed) = (Vec::new(), Vec::new(), Vec::new());
-        Self { device, rule, writing, pending, pending_since: Time::ZERO, flushed }
+        Self { device, rule, writing, pending, pending_since: Time::ZERO, flushed, refused: false }
     }
 
     /// The device.
@@ -75,7 +77,8 @@ impl<D: Device> HostSyncs<D> {
             return;
         }
         // A full device takes it after its next completion.
-        if self.device.submit(now, Request::flush(FLUSH.0)).is_ok() {
+        self.refused = self.device.submit(now, Request::flush(FLUSH.0)).is_err();
+        if !self.refused {
             std::mem::swap(&mut self.pending, &mut self.flushed);
         }
     }
@@ -140,7 +143,10 @@ impl<D: Device> Device for HostSyncs<D> {
     #[inline]
     fn next_event(&self) -> Option<Time> {
         let next = self.device.next_event();
-        if self.pending.is_empty() || !self.flushed.is_empty() || self.writing.is_empty() {
+        // Where the device was too full its own next event comes first: a time that has passed
+        // would be returned for ever.
+        let waits = !self.pending.is_empty() && self.flushed.is_empty();
+        if !waits || self.writing.is_empty() || self.refused {
             return next;
         }
         let late = self.pending_since + PATIENCE;
@@ -205,6 +211,55 @@ mod tests {
             let ratio = 100 * found / expected;
             assert!((93..=107).contains(&ratio), "depth {depth}: {found}, measured {expected}");
         }
+    }
+
+    /// A device of one slot, whose requests take ten seconds.
+    #[derive(Debug)]
+    struct Slow(Option<(Time, Request)>);
+
+    impl Device for Slow {
+        fn capacity(&self) -> Sectors {
+            Sectors::new(1 << 20)
+        }
+        fn submit(&mut self, now: Time, request: Request) -> Result<(), Request> {
+            if self.0.is_some() {
+                return Err(request);
+            }
+            self.0 = Some((now + Span::from_secs(10), request));
+            Ok(())
+        }
+        fn next_event(&self) -> Option<Time> {
+            self.0.map(|(at, _)| at)
+        }
+        fn advance(&mut self, now: Time, completed: &mut Vec<Completion>) {
+            if let Some((at, request)) = self.0.take_if(|(at, _)| *at <= now) {
+                completed.push(Completion {
+                    id: request.id,
+                    at,
+                    result: Ok(()),
+                    served_by: drivelab_core::ServedBy::Medium,
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn a_flush_that_a_full_device_refuses_does_not_stop_the_time() {
+        let fua = |id| Request { fua: true, ..Request::write(id, Lba::ZERO, Sectors::new(8)) };
+        let about = drive("seagate-st31000333as", &[]).device().about().clone();
+        let mut host = HostSyncs::new(Slow(None), &about);
+        host.submit(Time::ZERO, Request::flush(7)).unwrap();
+        let (mut completed, mut events) = (Vec::new(), 0);
+        host.advance(host.next_event().unwrap(), &mut completed);
+        host.submit(Time::from_ns(10_000_000_000), fua(1)).unwrap();
+        host.submit(Time::from_ns(10_000_000_000), Request::flush(8)).unwrap();
+        while let Some(next) = host.next_event() {
+            host.advance(next, &mut completed);
+            events += 1;
+            assert!(events < 20, "the same event again and again");
+        }
+        let ids: Vec<u64> = completed.iter().map(|done| done.id.0).collect();
+        assert_eq!(ids, [7, 8, 1]);
     }
 
     #[test]
