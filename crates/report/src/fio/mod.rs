@@ -14,7 +14,7 @@ pub use json::json;
 pub use log::log;
 pub use metrics::openmetrics;
 pub use normal::normal;
-pub use terse::terse;
+pub use terse::{TerseVersion, terse};
 
 use drivelab_core::histogram::{Histogram, Second};
 use drivelab_core::record::{RunRecord, Tally};

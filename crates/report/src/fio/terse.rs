@@ -1,4 +1,4 @@
-//! Lines of fields that semicolons separate (fio's terse format, version 3).
+//! Lines of fields that semicolons separate (fio's terse format, versions 3 to 5).
 
 use super::figures::{Kind, Samples, Times};
 use super::{Disk, Job, Results};
@@ -6,20 +6,43 @@ use super::{Disk, Job, Results};
 /// Fields for percentiles; unused ones are `0%=0`.
 const PERCENTILES: usize = 20;
 
+/// A version of the format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum TerseVersion {
+    /// Reads and writes.
+    #[default]
+    Three,
+    /// Trims, too.
+    Four,
+    /// The requests per second of each sample, too.
+    Five,
+}
+
 /// One line for each job.
-pub fn terse(results: &Results) -> String {
-    let lines = results.jobs.iter().map(|job| line(job, &results.disks));
+pub fn terse(results: &Results, version: TerseVersion) -> String {
+    let lines = results.jobs.iter().map(|job| line(job, &results.disks, version));
     lines.collect()
 }
 
-fn line(job: &Job, disks: &[Disk]) -> String {
+fn line(job: &Job, disks: &[Disk], version: TerseVersion) -> String {
+    let (number, kinds, fields_of_all) = match version {
+        TerseVersion::Three => ("3", 2, 121),
+        TerseVersion::Four => ("4", 3, 162),
+        TerseVersion::Five => ("5", 3, 180),
+    };
     let mut fields: Vec<String> =
-        vec!["3".into(), Results::version(), job.name.replace(';', ","), job.group.to_string()];
+        vec![number.into(), Results::version(), job.name.replace(';', ","), job.group.to_string()];
     fields.push(job.error().to_string());
-    for kind in &job.kinds[..2] {
+    for kind in &job.kinds[..kinds] {
         let seconds = if kind.ios > 0 { &job.seconds[..] } else { &[] };
         let bandwidth = Samples::of(seconds.iter().map(|second| second.bytes >> 10));
-        of_kind(&mut fields, kind, bandwidth);
+        of_kind(&mut fields, kind, &bandwidth);
+        if version == TerseVersion::Five {
+            let iops = Samples::of(seconds.iter().map(|second| second.ios));
+            fields.extend([bandwidth.n, iops.min, iops.max].map(|figure| figure.to_string()));
+            fields.extend([iops.mean, iops.stddev].map(|figure| format!("{figure:.6}")));
+            fields.push(iops.n.to_string());
+        }
     }
     // Program and system are counted together.
     fields.extend(["0.000000%".to_owned(), format!("{:.6}%", job.cpu_percent())]);
@@ -36,11 +59,11 @@ fn line(job: &Job, disks: &[Disk]) -> String {
         fields.extend(counts.map(|count| count.to_string()));
         fields.push(format!("{util:.2}%"));
     }
-    debug_assert_eq!(fields.len(), 121 + 9 * disks.len(), "version 3 of the format");
+    debug_assert_eq!(fields.len(), fields_of_all + 9 * disks.len(), "the fields of fio");
     fields.join(";") + "\n"
 }
 
-fn of_kind(fields: &mut Vec<String>, kind: &Kind, bandwidth: Samples) {
+fn of_kind(fields: &mut Vec<String>, kind: &Kind, bandwidth: &Samples) {
     let rates = [kind.bytes >> 10, kind.bytes_per_s >> 10];
     fields.extend(rates.map(|rate| rate.to_string()));
     fields.push(super::figures::whole(kind.iops).to_string());

@@ -68,11 +68,27 @@ fn the_text_and_the_terse_line_have_the_form_of_fio() {
     ] {
         assert!(text.contains(part), "{part} is missing in {text}");
     }
-    let line = terse(&results);
+    let line = terse(&results, TerseVersion::Three);
     let fields: Vec<&str> = line.trim_end().split(';').collect();
     // fio 3.33 writes these for a job without disks and description.
     assert_eq!(fields.len(), 121, "{line}");
     assert_eq!((fields[0], fields[2], fields[46], fields[49]), ("3", "a", "16", "2500"));
+}
+
+#[test]
+fn terse_lines_of_later_versions_have_trims_and_samples() {
+    let results = results(&tally(Op::Trim, &[100, 200, 300, 5000], 4096));
+    let line = terse(&results, TerseVersion::Four);
+    let fields: Vec<&str> = line.trim_end().split(';').collect();
+    // fio 3.33 writes these for a job without disks and description; trims begin at 87.
+    assert_eq!(fields.len(), 162, "{line}");
+    assert_eq!((fields[0], fields[46], fields[87], fields[90]), ("4", "0", "16", "2500"));
+    let line = terse(&results, TerseVersion::Five);
+    let fields: Vec<&str> = line.trim_end().split(';').collect();
+    assert_eq!(fields.len(), 180, "{line}");
+    // Six fields more for each kind: samples of the bandwidth, and the requests per second.
+    assert_eq!((fields[0], fields[99], fields[102]), ("5", "16", "2500"));
+    assert_eq!(fields[140..146], ["2", "1", "1", "1.000000", "0.000000", "2"], "{line}");
 }
 
 #[test]

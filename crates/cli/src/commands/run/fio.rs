@@ -11,7 +11,7 @@ use drivelab_lab::archive::{entries, now_ms};
 use drivelab_lab::interrupt;
 use drivelab_lab::request::Permissions;
 use drivelab_lab::request::jobs::{JobRequest, Jobs, Source};
-use drivelab_report::fio::{self, About, Disk, Job, Results};
+use drivelab_report::fio::{self, About, Disk, Job, Results, TerseVersion};
 
 use crate::commands::archive::keep::KeepArgs;
 use crate::exit::{Exit, Outcome};
@@ -138,7 +138,7 @@ fn finish(jobs: &Jobs, program: &Program, disks: Vec<Disk>, ui: Ui) -> Outcome {
     };
     let keep = KeepArgs::usual(program.no_archive);
     let kept = if kept.is_empty() { Exit::Done } else { keep.keep(kept, ui) };
-    let text = text_of(jobs, &results(jobs, disks), &program.formats);
+    let text = text_of(jobs, &results(jobs, disks), program);
     match &program.output {
         Some(path) => output::write(path, &text, &output::FIO)?,
         None => {
@@ -159,8 +159,11 @@ fn finish(jobs: &Jobs, program: &Program, disks: Vec<Disk>, ui: Ui) -> Outcome {
     Ok(if has_failed { Exit::No } else { kept })
 }
 
-fn text_of(jobs: &Jobs, results: &Results, formats: &[OutputFormat]) -> String {
-    let formats = if formats.is_empty() { &[OutputFormat::Normal] } else { formats };
+fn text_of(jobs: &Jobs, results: &Results, program: &Program) -> String {
+    let formats = match &program.formats[..] {
+        [] => &[OutputFormat::Normal],
+        asked => asked,
+    };
     // As in fio, the text comes first and terse lines after it.
     let mut text = String::new();
     if formats.contains(&OutputFormat::Normal) {
@@ -168,12 +171,20 @@ fn text_of(jobs: &Jobs, results: &Results, formats: &[OutputFormat]) -> String {
         text += &fio::normal(results);
     }
     if formats.contains(&OutputFormat::Terse) {
-        text += &fio::terse(results);
+        text += &fio::terse(results, terse_version(program));
     }
     if formats.contains(&OutputFormat::Json) || formats.contains(&OutputFormat::JsonPlus) {
         text += &fio::json(results, formats.contains(&OutputFormat::JsonPlus));
     }
     text
+}
+
+fn terse_version(program: &Program) -> TerseVersion {
+    match program.terse_version {
+        4 => TerseVersion::Four,
+        5 => TerseVersion::Five,
+        _ => TerseVersion::Three,
+    }
 }
 
 fn results(jobs: &Jobs, disks: Vec<Disk>) -> Results {

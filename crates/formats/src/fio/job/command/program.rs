@@ -58,6 +58,8 @@ pub struct Program {
     pub allow_destructive: Vec<PathBuf>,
     /// `--no-archive`, which only drivelab has.
     pub no_archive: bool,
+    /// The version of terse lines, if one is named.
+    pub terse_version: u8,
     /// Accepted options without effect here, each with the reason.
     pub notes: Vec<String>,
 }
@@ -102,7 +104,7 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["cmdhelp", "enghelp"], "see docs/reference/job-files.md"),
     (&["crctest", "cpuclock-test"], "drivelab has no such test"),
     (&["inflate-log", "merge-blktrace-only"], "use `drivelab replay TRACE`"),
-    (&["terse-version"], "terse lines have version 3"),
+    (&["terse-version"], "terse lines have version 3, 4 or 5"),
 ];
 
 /// True if the option takes no value.
@@ -129,7 +131,9 @@ impl Program {
             "minimal" => self.formats = vec![OutputFormat::Terse],
             "append-terse" => self.append(OutputFormat::Terse),
             "output-format" => return Some(self.set_formats(value.unwrap_or_default())),
-            "terse-version" if value == Some("3") => {}
+            "terse-version" if matches!(value, Some("3" | "4" | "5")) => {
+                self.terse_version = value.and_then(|it| it.parse().ok()).unwrap_or_default();
+            }
             "output" | "section" | "ignore" | "allow-destructive" => match value {
                 Some(value) if !value.is_empty() => self.set_text(key, value),
                 _ => {
