@@ -12,6 +12,7 @@ use drivelab_core::record::{Better, Figure, Nature};
 use drivelab_core::units::{Ratio, Span};
 
 use crate::found::{Found, figure, phase};
+use crate::quantity::PERCENTILES;
 
 /// The kind of values in a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -245,11 +246,10 @@ impl Side {
     fn latencies(&self, metric: &str, unit: Option<Unit>) -> Vec<Figure> {
         let mean = if self.is_averaged { "window_mean" } else { "mean" };
         let mut figures = vec![latency((metric, mean), self.mean(), unit)];
-        let shares = [("p50", 500, 200), ("p99", 990, 10_000), ("p99_9", 999, 100_000)];
-        for (which, thousandths, needed) in shares {
+        for ((which, _, needed), thousandths) in PERCENTILES.into_iter().zip([500, 990, 999]) {
             let share = Ratio::from_billionths(thousandths * 1_000_000);
             let value = self.values.quantile(share).map(|span| span.ns() as f64);
-            let is_known = !self.is_averaged && self.count >= needed;
+            let is_known = !self.is_averaged && self.count as f64 >= needed;
             figures.extend(
                 value.filter(|_| is_known).map(|value| latency((metric, which), value, unit)),
             );

@@ -7,6 +7,7 @@ use drivelab_core::foreign::ImportedRun;
 use drivelab_core::record::{Better, Figure, Flaw, Label, Nature, Phase, Remark, Work};
 
 use crate::found::{Found, detail, figure};
+use crate::quantity::PERCENTILES;
 
 /// Maximum number of jobs of a call: fio runs 4096 on a machine.
 const JOBS_MAX: usize = 1 << 13;
@@ -14,29 +15,22 @@ const JOBS_MAX: usize = 1 << 13;
 /// The directions as fio prints them; `mixed` is all together (`unified_rw_reporting`).
 pub(super) const KINDS: [&str; 4] = ["read", "write", "trim", "mixed"];
 
-/// A percentile that is compared.
-pub(super) struct Percentile {
-    /// Its label in a line of percentiles.
-    pub(super) printed: &'static str,
-    /// Its share in percent, as a terse line has it.
-    pub(super) percent: &'static str,
-    name: &'static str,
-    /// The requests that it needs: a hundred beyond it.
-    needed: f64,
-}
+/// The labels of the percentiles of [`quantity::PERCENTILES`]: in a line of percentiles, and in a
+/// terse line.
+///
+/// [`quantity::PERCENTILES`]: crate::quantity::PERCENTILES
+pub(super) const LABELS: [(&str, &str); PERCENTILES.len()] =
+    [("50.00th=", "50.000000%"), ("99.00th=", "99.000000%"), ("99.90th=", "99.900000%")];
 
-/// The percentiles of fio's JSON.
-pub(super) const PERCENTILES: [Percentile; 3] = [
-    Percentile { printed: "50.00th=", percent: "50.000000%", name: "p50", needed: 200.0 },
-    Percentile { printed: "99.00th=", percent: "99.000000%", name: "p99", needed: 10_000.0 },
-    Percentile { printed: "99.90th=", percent: "99.900000%", name: "p99_9", needed: 100_000.0 },
-];
+/// Engines that use the page cache unless `direct=1` is given.
+const CACHED: [&str; 8] =
+    ["psync", "sync", "vsync", "pvsync", "pvsync2", "libaio", "posixaio", "io_uring"];
 
 /// Times of one kind; 0 for a mean that was not measured.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Latency {
     pub(super) mean_ns: f64,
-    pub(super) percentiles: [Option<f64>; 3],
+    pub(super) percentiles: [Option<f64>; PERCENTILES.len()],
     /// The requests behind it.
     pub(super) count: f64,
 }
@@ -67,6 +61,7 @@ pub(super) struct Job {
 }
 
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Call {
     pub(super) line: usize,
     definitions: BTreeMap<String, Work>,
@@ -77,6 +72,8 @@ pub(super) struct Call {
     calls_sync: bool,
     /// The option that sets the rate, as given.
     rate: Option<String>,
+    /// A command line above the report defines the jobs: an option that it lacks has its default.
+    pub(super) is_commanded: bool,
     pub(super) jobs: Vec<Job>,
     /// The summary of a group was printed: reports of other jobs are of another call.
     pub(super) is_reported: bool,
@@ -158,7 +155,7 @@ impl Call {
             let prefix = if is_only { String::new() } else { format!("{name}.") };
             phases.push(self.phase(if is_only { "" } else { name }, jobs, &known, found));
             work.add(&prefix, &known);
-            if let Some(direct) = self.direct {
+            if let Some(direct) = self.bypasses_cache(&known) {
                 work.set_switch(&format!("{prefix}direct"), direct);
             }
         }
@@ -172,6 +169,12 @@ impl Call {
         found.add(ImportedRun { flaws, ..run });
     }
 
+    /// True if requests bypass the page cache, if the text states it, by an option or without one.
+    fn bypasses_cache(&self, work: &Work) -> Option<bool> {
+        let is_cached = work.get("ioengine").is_some_and(|engine| CACHED.contains(&engine));
+        self.direct.or((self.is_commanded && is_cached).then_some(false))
+    }
+
     /// The figures of the jobs of one name: copies run together, and their rates add up.
     fn phase(&self, name: &str, jobs: &[&Job], work: &Work, found: &mut Found) -> Phase {
         assert!(!jobs.is_empty(), "a name is that of a job");
@@ -180,21 +183,26 @@ impl Call {
         let mut figures = section.figures;
         self.doubt_rates(&mut figures);
         let (mut nature, mut remarks) = (Nature::Disk, Vec::new());
+        let direct = self.bypasses_cache(work);
         if work.get("ioengine") == Some("null") {
             nature = Nature::Cpu;
             remarks.push(Remark::new(Label::NotDisk, "`ioengine=null` does no I/O"));
-        } else if self.direct == Some(false) {
+        } else if direct == Some(false) {
             nature = Nature::PageCache;
             // Reads are never synced.
             let reads =
                 jobs.iter().any(|job| [0, 3].iter().any(|kind| has_rate(&&job.sides[*kind])));
             if reads || !(self.opens_synced || self.calls_sync) {
-                let why = "the job ran with `direct=0`: the page cache may have answered";
+                let why = if self.direct.is_some() {
+                    "the job ran with `direct=0`: the page cache may have answered"
+                } else {
+                    "the command has no `direct=1`: the page cache may have answered"
+                };
                 remarks.push(Remark::new(Label::Nature(nature), why));
             } else if !self.opens_synced {
                 doubt_latencies(&mut figures);
             }
-        } else if self.direct.is_none() {
+        } else if direct.is_none() {
             let what = "fio's text does not say whether the page cache was bypassed (`direct=1`).";
             found.note(what.to_owned());
         }
@@ -317,13 +325,13 @@ impl Section<'_> {
             }
             return read;
         };
-        for (percentile, value) in PERCENTILES.iter().zip(&latency.percentiles) {
+        for ((name, _, needed), value) in PERCENTILES.into_iter().zip(&latency.percentiles) {
             let Some(value) = value else { continue };
             // A report that does not say how many requests there were gives the benefit of it.
-            if count >= percentile.needed || count <= 0.0 {
-                read.push((percentile.name, *value));
+            if count >= needed || count <= 0.0 {
+                read.push((name, *value));
             } else {
-                let (needed, name) = (percentile.needed, percentile.name.replace('_', "."));
+                let name = name.replace('_', ".");
                 self.unread(&format!("fewer than {needed} requests, too few for {name}"));
             }
         }

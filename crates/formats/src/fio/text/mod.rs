@@ -13,7 +13,7 @@ use drivelab_core::foreign::Imported;
 use crate::found::{Found, decimal};
 use crate::quantity::{Comma, after, bytes_per_s, count, ns_of, split};
 use crate::sign::in_a_line;
-use call::{Call, Job, KINDS, Latency, PERCENTILES};
+use call::{Call, Job, KINDS, LABELS, Latency};
 
 /// Maximum number of words of a command line.
 const OPTIONS_MAX: usize = 1000;
@@ -133,13 +133,16 @@ impl Reader {
     fn command(&mut self, text: &str, found: &mut Found) {
         let is_command = text.contains("fio ") && text.contains("--");
         let is_option = text.starts_with("direct=");
-        if !is_command && !is_option {
+        // A command over several lines.
+        let is_continued = self.call.is_commanded && text.starts_with("--");
+        if !is_command && !is_option && !is_continued {
             return;
         }
         if !self.call.jobs.is_empty() {
             self.end(found);
         }
         for (name, value) in options(text) {
+            self.call.is_commanded |= name == "name" && is_command;
             self.call.option(name, value);
         }
     }
@@ -227,8 +230,8 @@ impl Reader {
             _ => return true,
         };
         let mut is_read = true;
-        for (at, label) in PERCENTILES.iter().enumerate() {
-            let Some(text) = row.split_once(label.printed).map(|(_, rest)| rest) else { continue };
+        for (at, (label, _)) in LABELS.iter().enumerate() {
+            let Some(text) = row.split_once(*label).map(|(_, rest)| rest) else { continue };
             let inside = text.split(']').next().unwrap_or_default().trim_start_matches('[');
             let value = count(inside).map(|value| value * self.unit_ns);
             is_read &= value.is_some();

@@ -60,6 +60,31 @@ fn value(imported: &Imported, name: &str) -> f64 {
 }
 
 #[test]
+fn a_command_without_direct_is_buffered_where_its_engine_is() {
+    let check = |command: &str, engine: &str, nature: Option<Nature>| {
+        let text = format!(
+            "{command}\na: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) \
+             4096B-4096B, ioengine={engine}, iodepth=1\nfio-3.33\na: (groupid=0, jobs=1): err= 0: \
+             pid=1: Fri Nov 27 11:12:00 2026\n  read: IOPS=100, BW=400KiB/s (410kB/s)(4000KiB/10000msec)\n"
+        );
+        let imported = parse(&text).unwrap();
+        let phase = &imported.runs[0].phases[0];
+        let unknown = imported.notes.iter().any(|note| note.contains("does not say whether"));
+        assert_eq!((!unknown).then_some(phase.nature), nature, "{text}");
+    };
+    let (cache, disk) = (Some(Nature::PageCache), Some(Nature::Disk));
+    check("$ fio --name=a --rw=randread --ioengine=libaio", "libaio", cache);
+    check("$ fio --name=a --rw=randread --direct=1", "psync", disk);
+    check("$ fio --name=a --rw=randread \\\n  --direct=1", "psync", disk);
+    check("$ fio --name=a --rw=randread \\\n  --direct=0", "psync", cache);
+    // Its requests do not reach the page cache of this machine.
+    check("$ fio --name=a --rw=randread", "rbd", None);
+    // What a job file says is not known.
+    check("$ fio --output=x a.fio", "psync", None);
+    check("", "psync", None);
+}
+
+#[test]
 fn both_directions_and_the_sync_are_read() {
     let imported = parse(NEW).unwrap();
     assert_eq!((imported.tool.as_str(), imported.tool_version.as_str()), ("fio", "3.28"));

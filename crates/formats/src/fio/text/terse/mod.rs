@@ -9,7 +9,7 @@ use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
 
 use super::REPORT;
-use super::call::{Call, Job, KINDS, Latency, PERCENTILES, Side};
+use super::call::{Call, Job, KINDS, LABELS, Latency, Side};
 use crate::found::{Found, decimal};
 use crate::sign::in_a_line;
 
@@ -152,7 +152,7 @@ fn side(fields: &[&str]) -> Option<Side> {
     let mut percentiles = [None; 3];
     for field in fields.get(PERCENTILE..PERCENTILE + LISTED)? {
         let (percent, value) = field.split_once('=')?;
-        if let Some(at) = PERCENTILES.iter().position(|it| it.percent == percent) {
+        if let Some(at) = LABELS.iter().position(|(_, label)| *label == percent) {
             percentiles[at] = decimal(value).map(|value| value * 1e3).filter(|value| *value > 0.0);
         }
     }
