@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::gather::{Disk, DiskName, Fleet, model_or_kind};
 
-/// The facts that identify a model or a machine's board: no settings, or the same wherever the model
-/// is.
+/// The facts that identify a model or a machine's board: no settings, or the same wherever the
+/// model is.
 const IDENTITY: [&str; 7] = [
     "model",
     "kind",

@@ -177,6 +177,23 @@ fn notes_on_disks_that_did_several_kinds_of_work_say_which() {
 }
 
 #[test]
+fn disks_without_a_model_are_grouped_by_kind_and_boards_do_not_drift() {
+    let mut all = collections();
+    for (number, it) in all.iter_mut().enumerate() {
+        let mut disk = drive("ST1000", "mq-deadline");
+        disk.facts.remove("model");
+        disk.set("kind", Some("virtio"));
+        disk.set("pci_id", Some(format!("1af4:{number:04}")));
+        it.drives = vec![disk.clone()];
+        it.runs = vec![run(&disk, 75.0)];
+    }
+    let result = result_of(&all);
+    assert_eq!(result.groups[0].peers.model, "virtio without a model");
+    assert_eq!(result.left_out.without_disk, 0);
+    assert_eq!(result.drifts, []);
+}
+
+#[test]
 fn modelled_drives_are_no_disks_of_the_hosts() {
     let mut all = collections();
     for it in &mut all {

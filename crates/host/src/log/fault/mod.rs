@@ -98,8 +98,8 @@ impl KernelLog {
         true
     }
 
-    /// `mpt2sas0: attempting task abort! scmd(...)`, and the command on the next line: old drivers of
-    /// LSI name the disk there.
+    /// `mpt2sas0: attempting task abort! scmd(...)`, and the command on the next line: old drivers
+    /// of LSI name the disk there.
     fn adapter_report(&mut self, message: &str) -> bool {
         let by_adapter = message.starts_with("mpt")
             && message.contains(": attempting ")

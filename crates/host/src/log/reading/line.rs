@@ -19,8 +19,8 @@ pub(super) fn message(line: &str) -> &str {
     after_stamp(line).trim_start()
 }
 
-/// Returns whether a line of another program than the kernel begins with a date: `Nov  4 06:18:51 `,
-/// `2026-11-26T15:50:09`.
+/// Returns whether a line of another program than the kernel begins with a date:
+/// `Nov  4 06:18:51 `, `2026-11-26T15:50:09`.
 pub(super) fn is_dated(line: &[u8]) -> bool {
     let bytes = line.trim_ascii_start();
     let iso = bytes.len() > 19

@@ -182,8 +182,8 @@ fn beginning(line: &str) -> &str {
 }
 
 impl Reading {
-    /// Passes over a line that no rule can concern, as most are, and counts it. The first lines show
-    /// what the file is, and are read in any case.
+    /// Passes over a line that no rule can concern, as most are, and counts it. The first lines
+    /// show what the file is, and are read in any case.
     fn skips(&mut self, line: &[u8]) -> bool {
         if !self.log.stamped {
             return false;
