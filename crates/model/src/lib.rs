@@ -42,4 +42,5 @@ pub use elevator::Scheduler;
 pub use error::BuildError;
 pub use event::{Event, EventQueue, Events};
 pub use specimens::Specimens;
-pub use watch::{Access, Step};
+pub use tag::Tag;
+pub use watch::{Access, Band, DieWork, Place, Platter, Step};

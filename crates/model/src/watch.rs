@@ -1,7 +1,10 @@
 //! Steps inside a drive, for external checks of its rules.
 
-use drivelab_core::{Lba, Request, Sectors, Time};
+use drivelab_core::{Lba, Request, Sectors, Span, Time};
 
+use crate::disk::geometry::Geometry;
+use crate::disk::seek::SeekTable;
+use crate::spindle::{Angle, Spindle};
 use crate::tag::Tag;
 
 /// One step of a drive; steps are reported in order of time.
@@ -68,4 +71,83 @@ pub struct Access {
     pub on_sector: Time,
     /// Time at which the last sector has passed.
     pub until: Time,
+}
+
+/// The layout of a rotating disk, for pictures.
+#[derive(Debug, Clone, Copy)]
+pub struct Platter<'a> {
+    pub(crate) geometry: &'a Geometry,
+    pub(crate) spindle: &'a Spindle,
+    pub(crate) seeks: &'a SeekTable,
+}
+
+/// A band of cylinders with equally long tracks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Band {
+    /// The first sector behind it.
+    pub end: u64,
+    /// Its first cylinder, counted from the outer edge.
+    pub first_cylinder: u32,
+    /// Sectors of a track.
+    pub per_track: u64,
+}
+
+/// A place on a platter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The cylinder, counted from the outer edge.
+    pub cylinder: u32,
+    /// The head.
+    pub head: u32,
+    /// The angle at which its first bit passes the head.
+    pub angle: Angle,
+}
+
+impl Platter<'_> {
+    /// The bands, from the outside in.
+    pub fn bands(&self) -> Vec<Band> {
+        let bands = self.geometry.zones().iter().map(|zone| Band {
+            end: zone.end,
+            first_cylinder: zone.first_cylinder,
+            per_track: zone.per_track,
+        });
+        bands.collect()
+    }
+
+    /// Cylinders that hold addressable sectors.
+    pub fn cylinders(&self) -> u32 {
+        self.geometry.cylinders()
+    }
+
+    /// The place of a sector below the capacity.
+    pub fn place(&self, lba: Lba) -> Place {
+        let location = self.geometry.locate(lba);
+        Place { cylinder: location.arm.cylinder, head: location.arm.head, angle: location.angle }
+    }
+
+    /// Time of a seek over this number of cylinders.
+    pub fn seek(&self, cylinders: u32) -> Span {
+        self.seeks.time(cylinders)
+    }
+
+    /// Time of a revolution; at time zero the index mark is under the heads.
+    pub fn revolution(&self) -> Span {
+        self.spindle.period()
+    }
+}
+
+/// The activity of a die.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DieWork {
+    /// Nothing.
+    Idle,
+    /// A read for the host or its map.
+    Read,
+    /// A program, of data of the host or of copied data.
+    Program,
+    /// A read for garbage collection or folding.
+    Collect,
+    /// An erase.
+    Erase,
 }

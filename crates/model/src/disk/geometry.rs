@@ -119,6 +119,11 @@ impl Geometry {
         Lba::new(self.capacity)
     }
 
+    /// The zones, from the outside in.
+    pub(crate) fn zones(&self) -> &[Zone] {
+        &self.zones
+    }
+
     /// Cylinders that hold addressable sectors.
     pub(crate) fn cylinders(&self) -> u32 {
         self.locate(Lba::new(self.capacity - 1)).arm.cylinder + 1

@@ -20,9 +20,9 @@ use crate::counters::Counters;
 use crate::event::{Event, Events};
 use crate::stack::Mechanism;
 use crate::tag::Tag;
-use crate::watch::{self, Step};
+use crate::watch::{self, Platter, Step};
 use geometry::Arm;
-use mechanics::{Stream, TransferEnd};
+use mechanics::{Mechanics, Stream, TransferEnd};
 use parts::{Parts, Retries, UncachedWrites};
 use queue::{Candidate, Choosing, Heads, Order};
 use read_ahead::ReadAhead;
@@ -85,6 +85,12 @@ pub(crate) struct Disk {
 
 impl Disk {
     /// A disk of `parts` behind `port`; `seed` governs its retries and chance hits.
+    /// Its layout, for pictures.
+    pub(crate) fn platter(&self) -> Platter<'_> {
+        let Mechanics { geometry, spindle, seeks, .. } = &self.parts.mechanics;
+        Platter { geometry, spindle, seeks }
+    }
+
     pub(crate) fn new(parts: Parts, port: Port, seed: u64) -> Self {
         Self {
             port,

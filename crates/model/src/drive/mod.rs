@@ -16,7 +16,7 @@ use crate::shelf::Shelf;
 use crate::ssd::{PartsError, Ssd, SsdParts};
 use crate::stack::{Mechanism, Stack};
 use crate::tier::{Swapcache, Tiered, Writeback};
-use crate::watch::Step;
+use crate::watch::{DieWork, Platter, Step};
 
 pub(crate) use fixed::Fixed;
 pub(crate) use shifted::Shifted;
@@ -109,8 +109,36 @@ impl Drive {
     pub fn watch(&mut self, steps: &mut Vec<Step>) {
         match &mut self.body {
             Body::Disk(stack) => stack.watch(steps),
+            Body::Ssd(stack) => stack.watch(steps),
             Body::Shifted(part) => part.drive_mut().watch(steps),
             _ => {}
+        }
+    }
+
+    /// The layout of a single rotating disk.
+    pub fn platter(&self) -> Option<Platter<'_>> {
+        match &self.body {
+            Body::Disk(stack) => Some(stack.mechanism().platter()),
+            Body::Shifted(part) => part.drive().platter(),
+            _ => None,
+        }
+    }
+
+    /// The activity of each die of a single solid-state drive; empty for any other.
+    pub fn dies(&self) -> Vec<DieWork> {
+        match &self.body {
+            Body::Ssd(stack) => stack.mechanism().dies(),
+            Body::Shifted(part) => part.drive().dies(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Channels of a single solid-state drive, to which its dies are assigned in turn.
+    pub fn channels(&self) -> Option<u32> {
+        match &self.body {
+            Body::Ssd(stack) => Some(stack.mechanism().channels()),
+            Body::Shifted(part) => part.drive().channels(),
+            _ => None,
         }
     }
 

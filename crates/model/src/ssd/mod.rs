@@ -27,6 +27,7 @@ use crate::counters::Counters;
 use crate::event::{Event, EventQueue, Events};
 use crate::stack::Mechanism;
 use crate::tag::Tag;
+use crate::watch::{DieWork, Step};
 use backend::{Backend, Outcome};
 use buffer::Buffer;
 use commit::Commits;
@@ -95,6 +96,8 @@ pub(crate) struct Ssd {
     wake_at: Time,
     destaged: Option<Vec<Destaged>>,
     unprogrammed: Vec<Unprogrammed>,
+    /// Steps since the last look; recorded from the first look on.
+    watched: Option<Vec<Step>>,
     counters: Counters,
 }
 
@@ -121,6 +124,7 @@ impl Ssd {
             wake_at: Time::MAX,
             destaged: None,
             unprogrammed: Vec::new(),
+            watched: None,
             counters: Counters::default(),
             parts,
         })
@@ -153,6 +157,16 @@ impl Ssd {
                 return;
             }
         }
+    }
+
+    /// The activity of each die.
+    pub(crate) fn dies(&self) -> Vec<DieWork> {
+        self.backend.dies()
+    }
+
+    /// Channels, to which dies are assigned in turn.
+    pub(crate) fn channels(&self) -> u32 {
+        self.parts.backend.flash.channels
     }
 
     /// Schedules a wake-up for the next event.
@@ -355,6 +369,17 @@ impl Mechanism for Ssd {
 
     fn drain_destaged(&mut self, _now: Time, records: &mut Vec<Destaged>) {
         records.append(self.destaged.get_or_insert_default());
+    }
+
+    fn watch(&mut self, steps: &mut Vec<Step>) {
+        steps.append(self.watched.get_or_insert_default());
+    }
+
+    #[inline]
+    fn note(&mut self, step: impl FnOnce() -> Step) {
+        if let Some(steps) = &mut self.watched {
+            steps.push(step());
+        }
     }
 
     fn counters(&self) -> Counters {

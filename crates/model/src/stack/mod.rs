@@ -70,7 +70,6 @@ impl<M: Mechanism> Stack<M> {
         self.mechanism.watch(steps);
     }
 
-    #[cfg(test)]
     pub(crate) fn mechanism(&self) -> &M {
         &self.mechanism
     }

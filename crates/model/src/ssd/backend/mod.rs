@@ -11,6 +11,7 @@ use drivelab_core::Time;
 
 use super::flash::{COMMIT_PAGE, Command, Flash, FlashRules, Kind, SLC_PAGE};
 use super::ftl::{Copied, Die, Ftl, Rules, Shape, ShapeError, Slot, Unit};
+use crate::watch::DieWork;
 use pages::Pages;
 use slc::Slc;
 
@@ -139,6 +140,18 @@ impl Backend {
                 read: VecDeque::new(),
             },
         })
+    }
+
+    /// The activity of each die.
+    pub(super) fn dies(&self) -> Vec<DieWork> {
+        let dies = (0..self.ftl.shape().dies).map(|die| match self.flash.command(Die(die)) {
+            None => DieWork::Idle,
+            Some(Command { kind: Kind::Read, .. }) => DieWork::Read,
+            Some(Command { kind: Kind::Copy, .. }) => DieWork::Collect,
+            Some(Command { kind: Kind::Program, .. }) => DieWork::Program,
+            Some(Command { kind: Kind::Erase | Kind::Release, .. }) => DieWork::Erase,
+        });
+        dies.collect()
     }
 
     /// Returns the time of the next event; `Time::MAX` if none is pending.

@@ -91,6 +91,14 @@ impl Flash {
         self.dies[die.0 as usize].held()
     }
 
+    /// The command that `die` executes; `None` while it is idle, or stops one for a read.
+    pub fn command(&self, die: Die) -> Option<Command> {
+        match self.dies[die.0 as usize].doing {
+            Doing::Nothing | Doing::Stopping => None,
+            Doing::Array { command, .. } | Doing::Channel { command } => Some(command),
+        }
+    }
+
     /// Submits a command for `die`.
     #[inline]
     pub fn submit(&mut self, now: Time, die: Die, command: Command) {
