@@ -26,11 +26,13 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
     ("guest", &["core", "files"], &["model", "serve"]),
     ("analysis", &["core", "stats"], &[]),
     ("report", &["core", "stats", "analysis"], &[]),
+    ("simulate", &["core", "stats", "load", "model", "study", "analysis", "report"], &[]),
+    ("web", &["core", "model", "study", "analysis", "report", "simulate"], &[]),
     (
         "lab",
         &[
             "core", "load", "model", "disksim", "engine", "serve", "host", "study", "archive",
-            "formats", "suites", "guest", "files", "analysis", "report",
+            "formats", "suites", "guest", "files", "analysis", "report", "simulate",
         ],
         &[],
     ),
@@ -40,7 +42,7 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
         &[
             "core", "stats", "load", "model", "disksim", "engine", "probe", "serve", "host",
             "study", "archive", "formats", "analysis", "report", "suites", "guest", "lab", "view",
-            "files",
+            "files", "simulate",
         ],
         &[],
     ),

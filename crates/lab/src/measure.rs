@@ -7,10 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use drivelab_analysis::outcome::validity;
-use drivelab_core::record::{
-    Attached, FlashWritten, Host, Mark, MarkId, Phase, RUN_SCHEMA, RunConfig, RunRecord, Specimen,
-    SuiteConfig, Tally,
-};
+use drivelab_core::record::{Attached, Phase, RUN_SCHEMA, RunConfig, RunRecord, SuiteConfig};
 use drivelab_core::units::Bytes;
 use drivelab_core::usage::Census as _;
 use drivelab_core::{Control, Refusal, path_hint};
@@ -21,6 +18,7 @@ use drivelab_engine::{
 };
 use drivelab_host::Linux;
 use drivelab_load::LoadError;
+use drivelab_simulate::{LoadPlan, Made, Together};
 
 use crate::attached;
 use crate::interrupt;
@@ -28,57 +26,16 @@ use crate::interrupt;
 /// The machine that we are on.
 pub static LINUX: LazyLock<Linux> = LazyLock::new(|| Linux::below("/"));
 
-/// The result of a plan, wherever it was carried out.
-#[derive(Debug)]
-pub struct Made {
-    /// One entry a job.
-    pub jobs: Vec<Tally>,
-    /// Counts of all jobs together.
-    pub total: Tally,
-    /// The nature of the figures, and their limits.
-    pub marks: Vec<Mark>,
-    /// The engine that moved the data.
-    pub ioengine: String,
-    /// The attachment of the disk.
-    pub attached: Attached,
-    /// The drive that was simulated, if the profile leaves numbers open.
-    pub specimen: Option<Specimen>,
-    /// The machine, where it matters.
-    pub host: Option<Host>,
-    /// The amount written to modelled flash, by all that ran together.
-    pub flash: Option<FlashWritten>,
-}
-
-/// Returns the record of an executed plan.
-pub fn record(plan: &RunPlan, made: Made) -> RunRecord {
-    RunRecord {
-        schema: RUN_SCHEMA.into(),
+/// The part of a plan that its record states.
+pub fn stated(plan: &RunPlan) -> LoadPlan {
+    LoadPlan {
         target: plan.path.display().to_string(),
-        label: None,
-        ended_unix_s: None,
-        config: RunConfig {
-            drivelab: env!("CARGO_PKG_VERSION").into(),
-            ioengine: made.ioengine,
-            polling: plan.polling.names(),
-            direct: plan.direct,
-            numjobs: plan.numjobs,
-            conduct: plan.conduct,
-            seed: plan.seed,
-            workload: Some(plan.workload.clone()),
-            ..RunConfig::default()
-        },
-        jobs: made.jobs.iter().map(|job| job.record().without_series()).collect(),
-        total: Some(made.total.record()),
-        phases: Vec::new(),
-        marks: made.marks,
-        host: made.host,
-        attached: Some(made.attached),
-        served: None,
-        guest: None,
-        specimen: made.specimen,
-        flash: made.flash,
-        verification: None,
-        hosts: None,
+        polling: plan.polling,
+        direct: plan.direct,
+        numjobs: plan.numjobs,
+        schedule: plan.conduct,
+        seed: plan.seed,
+        workload: plan.workload.clone(),
     }
 }
 
@@ -153,7 +110,7 @@ pub fn file_from(
     plan: &RunPlan,
     control: &Control<'_>,
     line: &mut dyn drivelab_engine::StartLine,
-) -> Result<Option<(RunRecord, Tally, drivelab_core::Span)>, Refusal> {
+) -> Result<Option<(RunRecord, drivelab_core::record::Tally, drivelab_core::Span)>, Refusal> {
     fits(std::slice::from_ref(plan))?;
     let attached = attached::to_path(&plan.path);
     let begun = drivelab_engine::run_from(plan, &*LINUX, control, line).map_err(failure)?;
@@ -168,45 +125,14 @@ pub fn file_from(
             host: Some(LINUX.host()),
             flash: None,
         };
-        (record(plan, made), outcome.total, late)
+        (drivelab_simulate::record::record(&stated(plan), made), outcome.total, late)
     }))
-}
-
-/// Runs that were made at the same time.
-#[derive(Debug, Default)]
-pub struct Together {
-    /// One record a section.
-    pub records: Vec<RunRecord>,
-    /// The counts of each copy of a section, without distributions over time.
-    pub tallies: Vec<Vec<Tally>>,
-    /// All of them together.
-    pub total: Tally,
-}
-
-impl Together {
-    /// The results of plans: each number in `lengths` stands for that many consecutive plans, which
-    /// are copies of one and share a record.
-    pub fn new(plans: &[RunPlan], made: Vec<Made>, lengths: &[usize]) -> Self {
-        let mut total = Tally::default();
-        for one in &made {
-            total.merge(&one.total);
-        }
-        if let [only] = &made[..] {
-            // Processor time is that of the process: a run has it only where it is alone.
-            total.cpu = only.total.cpu;
-        }
-        let mut made = plans.iter().zip(made);
-        let (records, tallies) = lengths
-            .iter()
-            .filter_map(|&length| one_record(made.by_ref().take(length).collect()))
-            .unzip();
-        Self { records, tallies, total }
-    }
 }
 
 /// Makes several measurements at the same time, started together.
 pub fn together(plans: &[RunPlan], control: &Control<'_>) -> Result<Together, Refusal> {
-    Ok(Together::new(plans, on_this_machine(plans, control)?, &vec![1; plans.len()]))
+    let stated: Vec<LoadPlan> = plans.iter().map(stated).collect();
+    Ok(Together::new(&stated, on_this_machine(plans, control)?, &vec![1; plans.len()]))
 }
 
 /// Carries plans out at the same time, started together.
@@ -231,34 +157,6 @@ pub fn on_this_machine(plans: &[RunPlan], control: &Control<'_>) -> Result<Vec<M
         flash: None,
     });
     Ok(made.collect())
-}
-
-/// The record of all copies of a plan, and the counts of each.
-fn one_record(copies: Vec<(&RunPlan, Made)>) -> Option<(RunRecord, Vec<Tally>)> {
-    let mut targets: Vec<String> =
-        copies.iter().map(|(plan, _)| plan.path.display().to_string()).collect();
-    targets.dedup();
-    let mut copies = copies.into_iter();
-    let (plan, mut all) = copies.next()?;
-    for (_, made) in copies {
-        all.total.merge(&made.total);
-        all.jobs.extend(made.jobs);
-        for mark in made.marks {
-            if all.marks.iter().all(|known| known.id != mark.id) {
-                all.marks.push(mark);
-            }
-        }
-    }
-    // Each copy said how few its own requests were.
-    all.marks.retain(|mark| mark.id != MarkId::FewRequests);
-    all.marks.extend(drivelab_load::few_requests(&all.total));
-    let mut tallies = std::mem::take(&mut all.jobs);
-    let jobs = tallies.iter().map(|job| job.record().without_series()).collect();
-    tallies.iter_mut().for_each(Tally::compact);
-    let mut record = RunRecord { jobs, ..record(plan, all) };
-    record.config.numjobs = u32::try_from(record.jobs.len()).expect("at most JOBS_MAX");
-    record.target = targets.join(", ");
-    Some((record, tallies))
 }
 
 /// Refuses measurements whose buffers do not fit the memory together.

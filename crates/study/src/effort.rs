@@ -1,12 +1,13 @@
 //! The duration of a study.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use drivelab_core::units::Span;
 
 use crate::agenda::Agenda;
 use crate::file::{StudyFile, Work};
-use crate::folder::Out;
+use crate::stage::StoredRun;
 
 /// The runs that are missing, and the time they take at least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,14 +23,18 @@ pub struct Effort {
 impl Effort {
     /// The missing runs of a study in real time; `None` where none is missing, or its time is
     /// unknown.
-    pub fn left(study: &StudyFile, agenda: &Agenda, out: &Out) -> Option<Self> {
+    pub fn left(
+        study: &StudyFile,
+        agenda: &Agenda,
+        done: &BTreeMap<usize, StoredRun>,
+    ) -> Option<Self> {
         let all = agenda.stays().flat_map(|(_, runs)| runs);
-        let missing = all.filter(|(index, _)| !out.done.contains_key(index));
+        let missing = all.filter(|(index, _)| !done.contains_key(index));
         Self::of(missing.map(|(_, task)| study.work(task)))
     }
 
     /// The missing runs of a study whose first `done` runs of the agenda are finished.
-    pub(crate) fn after(study: &StudyFile, agenda: &Agenda, done: usize) -> Option<Self> {
+    pub fn after(study: &StudyFile, agenda: &Agenda, done: usize) -> Option<Self> {
         let all = agenda.stays().flat_map(|(_, runs)| runs);
         Self::of(all.skip(done).map(|(_, task)| study.work(task)))
     }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use drivelab_core::units::Bytes;
 
+use crate::asked::Asked;
 use crate::command::quoted;
 use crate::file::StudyFile;
-use crate::folder::Asked;
 
 /// The words that repeat a study: `drivelab study NAME` and every option that matters.
 ///

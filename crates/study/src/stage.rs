@@ -154,3 +154,16 @@ pub struct StoredRun {
     /// Its record.
     pub record: RunRecord,
 }
+
+/// The stage's account of a study, in addition to its runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frame {
+    /// The settings in force in each arm.
+    pub settings: Vec<Vec<(String, String)>>,
+    /// Their risks in a power failure.
+    pub risks: Vec<Risk>,
+    /// Remarks on the stage for the reader.
+    pub notes: Vec<String>,
+    /// The command that gives the result again.
+    pub reproduce: String,
+}

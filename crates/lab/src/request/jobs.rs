@@ -19,9 +19,10 @@ use serde_json::{Value, json};
 
 use super::check::forbidden;
 use crate::input;
-use crate::measure::{self, LINUX, Together};
+use crate::measure::{self, LINUX};
 use crate::request::{Permissions, verification};
 use crate::target::{self, ModelledDrives};
+use drivelab_simulate::Together;
 
 /// Jobs that are to be carried out.
 #[derive(Debug)]
@@ -133,7 +134,8 @@ impl Jobs {
             None => measure::on_this_machine(&group.plans, control)?,
         };
         self.laid_out.iter_mut().for_each(LaidOut::keep);
-        let mut done = Together::new(&group.plans, made, &group.lengths);
+        let stated: Vec<_> = group.plans.iter().map(measure::stated).collect();
+        let mut done = Together::new(&stated, made, &group.lengths);
         if !control.stopped() {
             verify(group, &mut done.records)?;
         }

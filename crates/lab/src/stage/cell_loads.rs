@@ -11,8 +11,8 @@ use drivelab_core::workload::Workload;
 use drivelab_core::{AtPath as _, Refusal};
 use drivelab_engine::RunPlan;
 
-use crate::measure::Together;
 use crate::request::{CellLoad, Load, Permissions};
+use drivelab_simulate::Together;
 
 /// The location of a drive of a matrix: a target, or a part of one.
 #[derive(Debug, Clone)]

@@ -4,29 +4,31 @@ pub(crate) mod cell_loads;
 mod cells;
 mod confirm;
 mod emulate;
+mod files;
 pub mod hardware;
 pub mod kernel;
-pub mod parallel;
 pub mod program;
 mod shell;
-mod simulate;
 pub mod suite;
 
 pub use cells::RealCells;
 pub use confirm::Confirm;
+pub use drivelab_simulate::Simulator;
+pub use drivelab_simulate::options;
+pub use drivelab_simulate::stage::parallel;
 pub use emulate::Emulator;
 pub use hardware::Hardware;
 pub use kernel::KernelStage;
-pub use simulate::Simulator;
 
 use std::path::PathBuf;
 
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_core::{Invalid, Refusal, StageName};
-use drivelab_model::options::Options;
+use drivelab_simulate::ModelKeys;
 use drivelab_study::file::{Setting, Settings, Suite};
 use drivelab_study::{Arm, Asked, Stage, StudyFile, Vocabulary};
 
+use self::files::Files;
 use self::kernel::{GuestSetting, Has};
 
 /// The settings of modelled drives, and of the guests that stage kernel gives them.
@@ -35,21 +37,14 @@ pub struct DriveKeys;
 
 impl Vocabulary for DriveKeys {
     fn keys(&self) -> Vec<&'static str> {
-        // A study seeds its runs and draws its drives itself.
-        let own = ["seed", "specimen"];
-        let of_drive = Options::KEYS.into_iter().filter(|key| !own.contains(key));
-        of_drive.chain(Has::KEYS).collect()
+        ModelKeys.keys().into_iter().chain(Has::KEYS).collect()
     }
 
     fn read(&self, key: &'static str, value: &str) -> Result<Setting, Invalid> {
         if let Some((text, setting)) = GuestSetting::read(key, value)? {
             return Ok(Setting::new(key, text, setting));
         }
-        // An option by itself: stages lay such options over one another.
-        let mut options = Options::default();
-        options.set(key, value).map_err(Invalid::new)?;
-        let (_, text) = options.entries().pop().expect("one key was set");
-        Ok(Setting::new(key, text, options))
+        ModelKeys::setting(key, value)
     }
 
     fn suite(&self, name: &str, section: &mut Section) -> Result<Suite, ConfigError> {
@@ -59,12 +54,6 @@ impl Vocabulary for DriveKeys {
     fn formats(&self) -> Vec<&'static str> {
         drivelab_formats::results::tools().collect()
     }
-}
-
-/// Settings as the model takes them: without those of a guest.
-pub fn options(settings: &Settings) -> Options {
-    let of_drive = settings.iter().filter_map(Setting::typed::<Options>);
-    of_drive.fold(Options::default(), |all, one| all.overlaid_with(one))
 }
 
 /// The settings of a point of a sweep, whose values its file gives as text.
@@ -87,7 +76,7 @@ pub fn of(
         refuse_guests(study)?;
     }
     match study.stage {
-        StageName::Simulate => Ok(Box::new(Simulator::new(study)?)),
+        StageName::Simulate => Ok(Box::new(Simulator::new(study, &Files)?)),
         StageName::Kernel => Ok(Box::new(KernelStage::new(study)?)),
         StageName::Hardware => {
             Ok(Box::new(hardware(study, asked, confirm)?.with_arm_in_place(active)?))

@@ -24,9 +24,10 @@ use drivelab_suites::{About, SUITES};
 
 use crate::attached;
 use crate::input;
-use crate::measure::{self, Made};
+use crate::measure;
 use crate::request::Permissions;
 use crate::target::{self, ModelledDrive};
+use drivelab_simulate::Made;
 
 /// The suite called `name` with the options that it takes out of `section`.
 pub fn declared(name: &str, section: &mut Section) -> Result<Suite, ConfigError> {
@@ -223,7 +224,8 @@ pub fn on_model(
     let outcome = recipe.carry_out(target, &mut |test: &Test, part| {
         let of_test = in_test(&test.name, control);
         let control = control.observed_by(&of_test);
-        let made = drive.run(&[&plan(Path::new(""), part)], &control)?.pop();
+        let plans = [&plan(Path::new(""), part)];
+        let made = target::carry_out(&mut drive, &plans, &control)?.pop();
         Ok::<_, Refusal>(made.and_then(|made| {
             attached = Some(made.attached.clone());
             specimen.clone_from(&made.specimen);

@@ -4,9 +4,8 @@ mod twice;
 
 use drivelab_core::Refusal;
 use drivelab_core::plan::Step;
-use drivelab_core::rng::Rng;
 
-use crate::agenda::Agenda;
+use crate::agenda::{Agenda, describe, planned};
 use crate::file::{Arm, StudyFile};
 use crate::folder::{InForce, Out};
 use crate::stage::{Entered, PlannedRun, Stage, StoredRun, Task};
@@ -112,7 +111,7 @@ fn make<S: Stage + ?Sized>(
     refuses: Refuses<'_>,
 ) -> Result<Option<Progressed>, S::Error> {
     let requests: Vec<PlannedRun> =
-        runs.iter().map(|(_, task)| request(study, step, *task)).collect();
+        runs.iter().map(|(_, task)| planned(study, step, *task)).collect();
     let has_reset = keep_reset(study, out, &requests, control)?;
     let made = if study.checks_determinism {
         make_twice(stage, &requests)
@@ -173,16 +172,6 @@ fn ended<S: Stage + ?Sized>(stage: &S, control: &Control<'_>) -> Option<Progress
         return Some(Progressed::Interrupted);
     }
     stage.lost().map(Progressed::Lost)
-}
-
-/// The request to the stage for a run.
-fn request(study: &StudyFile, step: &Step, task: Task) -> PlannedRun {
-    PlannedRun {
-        arm: step.arm,
-        task,
-        seed: seed(study, step, task),
-        specimen: study.draws_specimens.then_some(step.block),
-    }
 }
 
 /// True if a finished run keeps `step` from being made in this boot.
@@ -283,40 +272,6 @@ fn undo_earlier<S: Stage + ?Sized>(
     // Both were tried before either failure counts.
     reset.and(undone)?;
     Ok(out.left()?)
-}
-
-/// The seed of a run: the same for every arm of a block, so that all see the same addresses.
-fn seed(study: &StudyFile, step: &Step, task: Task) -> u64 {
-    let (block, repeat) = (u64::from(step.block), u64::from(step.repeat));
-    // Disjoint bit fields: blocks, repeats and workloads never share a seed.
-    let of_step = (block << 32) | (repeat << 16);
-    let part = match task {
-        Task::Workload(index) => of_step | study.workloads[index].number as u64,
-        // A curve is one experiment over depth: every depth sees the same addresses.
-        Task::Curve(_) => of_step | u64::from(u16::MAX),
-        // And a matrix one over all that it varies.
-        Task::Cell(_) => (repeat << 32) | block,
-    };
-    Rng::for_part(study.seed, part).bits()
-}
-
-fn describe(study: &StudyFile, step: &Step, task: Task) -> String {
-    let block = step.block + 1;
-    let what = match task {
-        Task::Workload(index) => study.workloads[index].name.clone(),
-        Task::Curve(index) => {
-            let depth = study.curve.as_ref().map_or(0, |curve| curve.depths[index].0);
-            format!("depth {depth}")
-        }
-        Task::Cell(index) => study
-            .matrix
-            .as_ref()
-            .map_or_else(String::new, |matrix| study.cells[index].words(matrix)),
-    };
-    if study.is_matrix_alone() {
-        return format!("block {block}: {what}");
-    }
-    format!("block {block}: {}, {what}", study.arms[step.arm].name)
 }
 
 #[cfg(test)]

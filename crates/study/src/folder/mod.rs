@@ -19,7 +19,7 @@ use drivelab_core::units::Bytes;
 
 pub(crate) use entered::InForce;
 pub(crate) use header::PlanFile;
-pub use header::{Asked, Header, PLAN_SCHEMA};
+pub use header::{Header, PLAN_SCHEMA};
 pub use name::{fresh, last, unused};
 
 use crate::agenda::Agenda;

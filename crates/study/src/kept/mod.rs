@@ -19,7 +19,7 @@ use crate::file::{Choices, StudyFile, Vocabulary};
 use crate::folder::{Header, PlanFile};
 use crate::keep::read;
 use crate::repeat::{command, words};
-use crate::stage::{StoredRun, Task};
+use crate::stage::{Frame, StoredRun, Task};
 
 /// The schema that this version writes.
 pub const KEPT_STUDY_SCHEMA: &str = "drivelab.kept-study/1";
@@ -39,19 +39,6 @@ pub struct KeptStudy {
     /// Every finished run.
     #[serde(skip)]
     pub runs: Vec<StoredRun>,
-}
-
-/// The stage's account of a study, in addition to its runs.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Frame {
-    /// The settings in force in each arm.
-    pub settings: Vec<Vec<(String, String)>>,
-    /// Their risks in a power failure.
-    pub risks: Vec<Risk>,
-    /// Remarks on the stage for the reader.
-    pub notes: Vec<String>,
-    /// The command that gives the result again.
-    pub reproduce: String,
 }
 
 /// The key of a run in its study.

@@ -10,7 +10,8 @@ use crate::agenda::Agenda;
 use crate::effort::Effort;
 use crate::file::Vocabulary;
 use crate::keep::{AtPath as _, read};
-use crate::kept::{Frame, KeptStudy, beginning};
+use crate::kept::{KeptStudy, beginning};
+use crate::stage::Frame;
 
 /// The progress of a study.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,8 +4,10 @@ use drivelab_analysis::study::{StudyResult, analyse};
 use drivelab_core::matrix::Matrix;
 use drivelab_study::KeptStudy;
 
-pub(crate) use super::experiment::cell_runs;
-use super::experiment::experiment;
+pub(crate) use drivelab_simulate::study::experiment::cell_runs;
+use drivelab_simulate::study::experiment::experiment;
+
+use super::conclude::carried;
 use drivelab_core::Refusal;
 use drivelab_lab::stage::DriveKeys;
 
@@ -22,6 +24,6 @@ pub(crate) fn analysed(kept: &KeptStudy) -> Result<Again, Refusal> {
     if study.is_matrix_alone() {
         return Ok(Again::Matrix(Box::new(study.matrix.expect("a matrix alone"))));
     }
-    let result = analyse(experiment(&study, kept)).map_err(Refusal::request_error)?;
+    let result = analyse(experiment(&study, carried(kept))).map_err(Refusal::request_error)?;
     Ok(Again::Study(Box::new(result)))
 }

@@ -2,9 +2,9 @@
 
 use drivelab_core::record::{Figure, MarkId};
 use drivelab_report::publish::{Format, Subject};
+use drivelab_simulate::study::experiment::{Carried, cell_runs, experiment};
 use drivelab_study::{Folder, KeptStudy, Progressed, StoredRun, StudyFile};
 
-use super::experiment::{cell_runs, experiment};
 use crate::commands::archive::keep::KeepArgs;
 use crate::exit::{Exit, Outcome};
 use crate::ui::{Console, Ui};
@@ -74,7 +74,7 @@ pub(super) fn conclude(
     }
     // Of a thousand arms it takes longer than a user waits after Ctrl-C.
     let reading = interrupt::reading();
-    let finished = experiment(study, kept);
+    let finished = experiment(study, carried(kept));
     let cut = Cut::of(progressed);
     let has_cells = finished.cells.is_some();
     let runs = finished.runs.len() + finished.curves.len();
@@ -121,6 +121,12 @@ pub(super) fn conclude(
         drop(reading);
         keep.arguments.keep(entries, ui)
     })
+}
+
+/// The runs of a study that is kept, and how they came about.
+pub(super) fn carried(kept: &KeptStudy) -> Carried<'_> {
+    let KeptStudy { header, frame, runs, .. } = kept;
+    Carried { plan: &header.plan, asked: header.asked.as_ref(), frame, runs }
 }
 
 /// The target and the machine that made the runs, and when the last of them was kept; nothing in

@@ -6,7 +6,9 @@ use drivelab_core::matrix::Matrix;
 use drivelab_study::{Agenda, Asked, Begun, Out, Stage as _, StudyFile};
 
 use super::conclude::Keep;
-use super::session::{Session, header, plan};
+use drivelab_study::plan;
+
+use super::session::{Session, header};
 use crate::commands::archive::keep::KeepArgs;
 use crate::exit::Outcome;
 use crate::ui::{Console, Ui};

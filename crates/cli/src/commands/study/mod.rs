@@ -5,10 +5,8 @@ mod arguments;
 pub(crate) mod articles;
 mod conclude;
 pub(crate) mod executor;
-mod experiment;
 pub(super) mod matrix;
 mod session;
-mod short;
 
 use drivelab_report::text::json_text;
 use drivelab_study::StudyFile;

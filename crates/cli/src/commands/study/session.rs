@@ -9,18 +9,18 @@ use drivelab_study::folder::{fresh, last, unused};
 use drivelab_study::repeat::{command, stem, words};
 use drivelab_study::{
     Agenda, Asked, Begun, Choices, Effort, Frame, Header, KeptStudy, Out, PLAN_SCHEMA, Progressed,
-    StudyFile, carry_out,
+    StudyFile, carry_out, plan,
 };
 
 use super::arguments::{COMMANDS, StudyArgs, asked_for, read};
 use super::conclude::{self, Keep};
 use super::executor::{AnyStage, Executor, Wanted};
-use super::short;
 use crate::exit::Outcome;
 use crate::ui::{Console, Progress, Ui};
 use drivelab_core::Refusal;
 use drivelab_lab::interrupt;
 use drivelab_lab::stage::DriveKeys;
+use drivelab_simulate::study::short;
 
 /// Begins a study in a new folder.
 pub(super) fn begin(arguments: &StudyArgs, executor: &mut dyn Executor, ui: Ui) -> Outcome {
@@ -152,7 +152,7 @@ impl Session<'_> {
         }
         // The duration of virtual time depends on the processor: the first block shows it.
         let is_real = !study.stage.is_virtual();
-        let known = Effort::left(study, &self.agenda, &self.out).filter(|_| is_real);
+        let known = Effort::left(study, &self.agenda, &self.out.done).filter(|_| is_real);
         if let Some(known) = &known {
             ui.note(&known.to_string());
         }
@@ -380,12 +380,4 @@ fn effort(plan: &Plan, arms: usize) -> String {
         plan.blocks,
         plan.stays()
     )
-}
-
-/// Each arm that the user sets up by hand costs a reboot, so there are fewer blocks.
-pub(super) fn plan(study: &StudyFile) -> Plan {
-    let by_hand = study.arms.iter().any(|arm| arm.manual.is_some());
-    let grouped = by_hand && study.stage == StageName::Hardware;
-    let design = if grouped { Design::Grouped } else { Design::Interleaved };
-    Plan::new(design, study.arms.len(), study.blocks, study.seed)
 }

@@ -17,6 +17,7 @@ use drivelab_study::{PlannedRun, Stage, StoredRun, StudyFile, Task, Work};
 
 use super::Simulator;
 use super::cell_loads::{self, Region};
+use super::files::Files;
 use super::program::Commands;
 use crate::interrupt;
 use crate::request::{self, Load, Permissions};
@@ -39,7 +40,7 @@ impl Emulator {
     pub fn new(study: &mut StudyFile) -> Result<Self, Refusal> {
         let folder = Marked::temporary("drivelab-emulate-", &MARKER);
         let folder = folder.at_path("make a folder in", &std::env::temp_dir())?;
-        let (drives, commands) = (Simulator::new(study)?, Commands::default());
+        let (drives, commands) = (Simulator::new(study, &Files)?, Commands::default());
         let emulator = Self { drives, study: study.clone(), commands, folder };
         // Of a matrix the last cell, which all drives serve.
         let first = study.cells.len().checked_sub(1).map_or(Task::Workload(0), Task::Cell);

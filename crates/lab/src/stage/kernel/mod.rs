@@ -25,6 +25,7 @@ use drivelab_study::command::Command;
 use drivelab_study::{Evidence, PlannedRun, Stage, StoredRun, StudyFile, Task, Work};
 
 use super::Simulator;
+use super::files::Files;
 use super::parallel;
 use super::program::{self, Commands, Ground};
 use crate::interrupt;
@@ -62,7 +63,7 @@ pub struct KernelStage {
 impl KernelStage {
     /// Refuses what a guest cannot do or cannot have.
     pub fn new(study: &mut StudyFile) -> Result<Self, Refusal> {
-        let drives = Simulator::new(study)?;
+        let drives = Simulator::new(study, &Files)?;
         refuse_several(study)?;
         refuse_arms(&drives)?;
         refuse_work(study)?;

@@ -7,8 +7,8 @@ use drivelab_model::options::{DriveSpec, Options, ProfileRef};
 use drivelab_model::profile::Profile;
 use drivelab_study::{Arm, StudyFile};
 
-use crate::stage::options;
-use crate::target;
+use crate::model;
+use crate::source::{Source, options};
 
 /// The drive of one arm.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(super) struct ModelledArm {
 }
 
 impl ModelledArm {
-    pub(super) fn new(study: &StudyFile, arm: &Arm) -> Result<Self, Refusal> {
+    pub(super) fn new(study: &StudyFile, arm: &Arm, source: &dyn Source) -> Result<Self, Refusal> {
         let Some(drive) = arm.drive.as_ref().or(study.drive.as_ref()) else {
             let message = if study.arms.iter().any(|arm| arm.drive.is_some()) {
                 format!("arm `{}` names no drive to model", arm.name)
@@ -33,7 +33,7 @@ impl ModelledArm {
                 .hint("add `[base]` with `drive = \"NAME\"` (see `drivelab drive list`)")
                 .hint("or run it on a real file: --stage hardware --target FILE"));
         };
-        let spec = target::drive_spec(drive)?;
+        let spec = source.spec(drive)?;
         let base = options(&study.base);
         // What stands in the arm goes before what all arms share.
         let shared = match &arm.drive {
@@ -42,8 +42,8 @@ impl ModelledArm {
         };
         let options = shared.overlaid_with(&options(&arm.settings));
         let spec = DriveSpec { options, ..spec };
-        let profile = target::profile(&spec)?;
-        let built = target::build(&profile, &options, 0)
+        let profile = source.profile(&spec)?;
+        let built = model::build(&profile, &options, 0)
             .map_err(|failure| failure.hint(format!("this is arm `{}`", arm.name)))?;
         let several = study.matrix.as_ref().filter(|matrix| matrix.targets.len() > 1);
         let drives = several.and(options.drives).unwrap_or(1);
@@ -52,7 +52,7 @@ impl ModelledArm {
     }
 
     pub(super) fn drive(&self) -> Drive {
-        target::build(&self.profile, &self.options, 0).expect("built once before")
+        model::build(&self.profile, &self.options, 0).expect("built once before")
     }
 
     /// A description of the model, in words that are equal exactly when the model is.

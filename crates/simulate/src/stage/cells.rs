@@ -5,14 +5,13 @@ use drivelab_core::record::{JobRecord, Tally};
 use drivelab_core::rng::Rng;
 use drivelab_core::units::{Bytes, Sectors, Span};
 use drivelab_core::workload::{Pace, Workload};
-use drivelab_core::{Device as _, Refusal};
+use drivelab_core::{Control, Device as _, Refusal};
 use drivelab_load::{Simulation, VirtualJobs, VirtualTarget, simulate};
 use drivelab_model::options::{Options, ProfileRef, Switch};
 use drivelab_model::profile::Profile;
 use drivelab_model::stack::HostSyncs;
 
-use crate::interrupt;
-use crate::target;
+use crate::model;
 
 /// The run of a cell: all that its figures depend on.
 #[derive(Debug, Clone)]
@@ -125,8 +124,12 @@ impl CellRun {
     }
 
     /// Makes it.
-    pub(super) fn make(&self, profile: &Profile) -> Result<CellFigures, Refusal> {
-        let device = target::build(profile, &self.options, self.seed)?;
+    pub(super) fn make(
+        &self,
+        profile: &Profile,
+        control: &Control<'_>,
+    ) -> Result<CellFigures, Refusal> {
+        let device = model::build(profile, &self.options, self.seed)?;
         let capacity = device.capacity().bytes().get() / self.seeds.len() as u64;
         let threads = self.cell.group.threads;
         // Threads that share one cursor are one thread that has as many requests outstanding.
@@ -140,11 +143,10 @@ impl CellRun {
             capacity: Some(Bytes::new(capacity)),
             ..VirtualJobs::one(&workload, *seed)
         });
-        let control = interrupt::silent();
         let about = device.about().clone();
         let mut device = VirtualTarget::new(HostSyncs::new(device, &about));
-        let made = simulate(&mut device, &drives.collect::<Vec<_>>(), &control);
-        let of_drives = made.map_err(target::not_made)?;
+        let made = simulate(&mut device, &drives.collect::<Vec<_>>(), control);
+        let of_drives = made.map_err(model::not_made)?;
         let of_drives: Vec<Tally> = of_drives.iter().map(Simulation::total).collect();
         let mut total = of_drives[0].clone();
         of_drives[1..].iter().for_each(|other| total.merge(other));

@@ -10,16 +10,28 @@ use drivelab_analysis::study::{
 };
 use drivelab_analysis::{attachment, cells};
 use drivelab_core::StageName;
-use drivelab_core::plan::Step;
+use drivelab_core::plan::{Plan, Step};
 use drivelab_core::record::{Figure, RunRecord};
 use drivelab_stats::SteadyState;
 use drivelab_study::file::NamedWorkload;
-use drivelab_study::{Frame, KeptStudy, StoredRun, StudyFile, Task, repeat};
+use drivelab_study::{Asked, Frame, StoredRun, StudyFile, Task, repeat};
+
+/// The runs of a study, and how they came about.
+#[derive(Debug, Clone, Copy)]
+pub struct Carried<'a> {
+    /// The order of the runs.
+    pub plan: &'a Plan,
+    /// The command line.
+    pub asked: Option<&'a Asked>,
+    /// The stage's account of the study.
+    pub frame: &'a Frame,
+    /// The runs.
+    pub runs: &'a [StoredRun],
+}
 
 /// The question of a study, its runs and their measurements.
-pub(super) fn experiment(study: &StudyFile, kept: &KeptStudy) -> Experiment {
-    let (plan, frame, runs) = (&kept.header.plan, &kept.frame, &kept.runs[..]);
-    let asked = kept.header.asked.as_ref();
+pub fn experiment(study: &StudyFile, carried: Carried<'_>) -> Experiment {
+    let Carried { plan, asked, frame, runs } = carried;
     let again = asked.and_then(|asked| repeat::of_own_drive(study, asked));
     let arms = study.arms.iter().zip(frame.settings.clone()).map(|(arm, settings)| ArmInfo {
         name: arm.name.clone(),
@@ -118,7 +130,7 @@ fn group(study: &StudyFile, run: &StoredRun) -> usize {
 }
 
 /// The finished cells of a matrix.
-pub(crate) fn cell_runs(runs: &[StoredRun]) -> Vec<CellRun<'_>> {
+pub fn cell_runs(runs: &[StoredRun]) -> Vec<CellRun<'_>> {
     let mut cells = Vec::new();
     for StoredRun { step, task, record, .. } in runs {
         if let Task::Cell(index) = *task {

@@ -10,7 +10,7 @@ use drivelab_core::workload::Workload;
 use drivelab_study::{StoredRun, StudyFile, Task, in_words};
 
 /// Refuses a study of whose primary metric the file says that no run can have it.
-pub(super) fn refuse(study: &StudyFile) -> Result<(), Refusal> {
+pub fn refuse(study: &StudyFile) -> Result<(), Refusal> {
     let mut tasks = (0..study.workloads.len()).map(Task::Workload);
     let Some(Primary { metric, load, needs }) = tasks.find_map(|task| primary(study, task)) else {
         return Ok(());
@@ -47,7 +47,7 @@ fn primary(study: &StudyFile, task: Task) -> Option<Primary<'_>> {
 }
 
 /// Refuses a first run of an arm that is too short for the primary metric.
-pub(super) fn too_short(study: &StudyFile, run: &StoredRun) -> Option<Refusal> {
+pub fn too_short(study: &StudyFile, run: &StoredRun) -> Option<Refusal> {
     let Primary { metric, load, needs: Needed { requests, kind } } = primary(study, run.task)?;
     let total = run.record.total.as_ref()?;
     let figures = metrics(&run.record);

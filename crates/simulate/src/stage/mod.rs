@@ -2,6 +2,7 @@
 
 mod arm;
 mod cells;
+pub mod parallel;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -14,7 +15,6 @@ use drivelab_core::rng::Rng;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
 use drivelab_core::{Device as _, Refusal};
-use drivelab_engine::RunPlan;
 use drivelab_model::options::{DriveSpec, Options};
 use drivelab_model::profile::Profile;
 use drivelab_model::{About, Specimens};
@@ -22,12 +22,9 @@ use drivelab_study::file::{NamedWorkload, Needs};
 use drivelab_study::risk::{self, WriteCache};
 use drivelab_study::{PlannedRun, Stage, StoredRun, StudyFile, Task, Work};
 
-use super::{options, parallel};
-use crate::attached;
-use crate::interrupt;
-use crate::measure::{self, Made};
-use crate::request::{self, Load};
-use crate::target;
+use crate::record::{self, LoadPlan, Made};
+use crate::source::{Source, options};
+use crate::{attached, model};
 use arm::{ModelledArm, rest, shared_capacity};
 use cells::{CellFigures, CellRun};
 
@@ -41,6 +38,7 @@ const SPECIMENS_PART: u64 = u64::MAX;
 /// The arms of a study as modelled drives.
 #[derive(Debug)]
 pub struct Simulator {
+    source: &'static dyn Source,
     arms: Vec<ModelledArm>,
     workloads: Vec<(Work, Options)>,
     curve: Vec<Work>,
@@ -60,20 +58,21 @@ pub struct Simulator {
 
 /// The drives of a cell as parts of one file, one after the other.
 #[derive(Debug)]
-pub(super) struct Parts {
+pub struct Parts {
     /// The size of each part.
-    pub(super) size: Bytes,
+    pub size: Bytes,
     /// The seed of the drives, and of the threads on each.
-    pub(super) seed: u64,
-    pub(super) seeds: Vec<u64>,
+    pub seed: u64,
+    /// Of the threads on each.
+    pub seeds: Vec<u64>,
 }
 
 impl Simulator {
     /// Reads the profiles, checks that every arm can be built, and settles what the blocks of the
     /// study are.
-    pub fn new(study: &mut StudyFile) -> Result<Self, Refusal> {
+    pub fn new(study: &mut StudyFile, source: &'static dyn Source) -> Result<Self, Refusal> {
         refuse_programs(study)?;
-        let arms = study.arms.iter().map(|arm| ModelledArm::new(study, arm));
+        let arms = study.arms.iter().map(|arm| ModelledArm::new(study, arm, source));
         let arms: Vec<ModelledArm> = arms.collect::<Result<_, _>>()?;
         let leaves_open = arms.iter().any(|arm| !arm.profile.unknowns().is_empty());
         study.settle_blocks(leaves_open)?;
@@ -96,6 +95,7 @@ impl Simulator {
         let workload = |named: &NamedWorkload| (work(named), options(&named.settings));
         let depths = study.curve.iter().flat_map(|curve| &curve.depths);
         Ok(Self {
+            source,
             workloads: study.workloads.iter().map(workload).collect(),
             curve: depths.map(|(_, workload)| limited(workload)).collect(),
             matrix: study.matrix.clone().map(|matrix| {
@@ -114,7 +114,7 @@ impl Simulator {
     }
 
     /// Draws the drives that these runs are made on, and forgets all others.
-    pub(super) fn draw(&mut self, requests: &[PlannedRun]) {
+    pub fn draw(&mut self, requests: &[PlannedRun]) {
         let Some(specimens) = &self.specimens else { return };
         let wanted: BTreeSet<(usize, u32)> =
             requests.iter().filter_map(|request| Some((request.arm, request.specimen?))).collect();
@@ -127,7 +127,7 @@ impl Simulator {
     }
 
     /// The drive of a run.
-    pub(super) fn profile(&self, request: PlannedRun) -> &Profile {
+    pub fn profile(&self, request: PlannedRun) -> &Profile {
         let drawn = request.specimen.and_then(|number| self.drawn.get(&(request.arm, number)));
         drawn.unwrap_or(&self.arms[request.arm].profile)
     }
@@ -143,16 +143,16 @@ impl Simulator {
     }
 
     /// The cells, in the part of each drive that every arm has.
-    pub(super) fn matrix(&self) -> Option<&(Matrix, Vec<Cell>)> {
+    pub fn matrix(&self) -> Option<&(Matrix, Vec<Cell>)> {
         self.matrix.as_ref()
     }
 
     /// The drives of a cell as parts of one file.
-    pub(super) fn parts(&self, request: PlannedRun) -> Result<Parts, Refusal> {
+    pub fn parts(&self, request: PlannedRun) -> Result<Parts, Refusal> {
         let run = self.cell(request)?.expect("only cells have parts");
         let arm = &self.arms[request.arm];
         // The size is the same with any seed.
-        let drives = target::build(&arm.profile, &run.with_drives(&arm.options), 0)?;
+        let drives = model::build(&arm.profile, &run.with_drives(&arm.options), 0)?;
         let size = drives.capacity().bytes().get() / run.seeds().len() as u64;
         Ok(Parts { size: Bytes::new(size), seed: run.seed(), seeds: run.seeds().to_vec() })
     }
@@ -173,7 +173,9 @@ impl Simulator {
         missing.sort_by_key(|(_, (run, _))| {
             (run.workload.rw.is_random(), run.workload.blocks.largest())
         });
-        let made = parallel::map(self.threads, &missing, |(_, (run, profile))| run.make(profile));
+        let made = parallel::map(self.threads, &missing, |(_, (run, profile))| {
+            run.make(profile, &self.source.control())
+        });
         let keys: Vec<String> = missing.into_iter().map(|(key, _)| key).collect();
         for (key, made) in keys.into_iter().zip(made) {
             self.made.insert(key, made?);
@@ -190,13 +192,13 @@ impl Simulator {
             let CellFigures { jobs, total } = self.made[&run.key()].clone();
             let options = run.with_drives(options);
             // With any seed: only what the drive says about itself is used.
-            let drive = target::build(profile, &options, 0)?;
+            let drive = model::build(profile, &options, 0)?;
             let attached = attached::to_model(&profile_ref.to_string(), drive.about());
             let spec = DriveSpec { profile: profile_ref.clone(), options };
             let numjobs = run.threads();
-            let plan = RunPlan::new(spec.to_string().into(), run.workload.clone());
-            let record = measure::record(
-                &RunPlan { numjobs, seed, ..plan },
+            let target = spec.to_string();
+            let record = record::record(
+                &LoadPlan { target, numjobs, ..LoadPlan::one(run.workload.clone(), seed) },
                 Made {
                     jobs: Vec::new(),
                     total: Tally::default(),
@@ -212,13 +214,14 @@ impl Simulator {
         }
         let (work, options) = self.plan(arm, task);
         let spec = DriveSpec { profile: profile_ref.clone(), options };
-        let work = match work {
-            Work::Load(workload) => request::Work::Load(Box::new(Load::new((**workload).clone()))),
-            Work::Suite(suite) => request::Work::Suite(suite.clone()),
+        let record = match work {
+            Work::Load(workload) => {
+                let plan = LoadPlan::one((**workload).clone(), seed);
+                model::simulate(&spec, profile, &plan, &self.source.control())?
+            }
+            Work::Suite(suite) => self.source.suite(suite, &spec, profile, seed)?,
             Work::Command(_) => unreachable!("commands were refused"),
         };
-        let asked = crate::Request::on_drive(spec, work, seed).with_profile(profile.clone());
-        let record = crate::run(&asked, &interrupt::silent())?;
         // A study keeps hundreds of runs, and a model gives the same again whenever it is asked.
         Ok(RunRecord { total: record.total.map(JobRecord::without_series), ..record })
     }
@@ -270,44 +273,44 @@ impl Simulator {
     }
 
     /// The work of a task.
-    pub(super) fn work(&self, task: Task) -> &Work {
+    pub fn work(&self, task: Task) -> &Work {
         self.plan(0, task).0
     }
 
     /// The drive of an arm for a task.
-    pub(super) fn spec(&self, arm: usize, task: Task) -> DriveSpec {
+    pub fn spec(&self, arm: usize, task: Task) -> DriveSpec {
         let options = self.settings_for(arm, task);
         DriveSpec { profile: self.arms[arm].profile_ref.clone(), options }
     }
 
     /// The descriptions of all arms, in the order of the study.
-    pub(super) fn abouts(&self) -> Vec<(String, About)> {
+    pub fn abouts(&self) -> Vec<(String, About)> {
         self.arms.iter().map(|arm| (arm.name.clone(), arm.drive().about().clone())).collect()
     }
 
     /// The description of an arm's drive.
-    pub(super) fn about(&self, arm: usize) -> About {
+    pub fn about(&self, arm: usize) -> About {
         self.arms[arm].drive().about().clone()
     }
 
     /// The attachment of an arm, by its model.
-    pub(super) fn attached(&self, arm: usize, task: Task) -> Attached {
+    pub fn attached(&self, arm: usize, task: Task) -> Attached {
         let options = self.settings_for(arm, task);
         let ModelledArm { profile_ref, profile, .. } = &self.arms[arm];
-        let drive = target::build(profile, &options, 0).expect("built once before");
+        let drive = model::build(profile, &options, 0).expect("built once before");
         attached::to_model(&profile_ref.to_string(), drive.about())
     }
 
     /// The median drive of an arm, for the record of a run of a task.
-    pub(super) fn median(&self, arm: usize, task: Task) -> Option<Specimen> {
+    pub fn median(&self, arm: usize, task: Task) -> Option<Specimen> {
         let options = self.settings_for(arm, task);
         let profile = &self.arms[arm].profile;
-        let drive = target::build(profile, &options, 0).expect("built once before");
+        let drive = model::build(profile, &options, 0).expect("built once before");
         profile.record(drive.about())
     }
 
     /// The drives that are modelled, each once.
-    pub(super) fn model_names(&self) -> Vec<String> {
+    pub fn model_names(&self) -> Vec<String> {
         let mut models = self.each(|arm| arm.profile.model.clone());
         models.sort_unstable();
         models.dedup();
@@ -406,7 +409,7 @@ impl Stage for Simulator {
     }
 
     fn settings(&self) -> Vec<Vec<(String, String)>> {
-        self.arms.iter().map(|arm| target::settings(arm.drive().about())).collect()
+        self.arms.iter().map(|arm| model::settings(arm.drive().about())).collect()
     }
 
     fn risks(&self, _runs: &[StoredRun]) -> Vec<Risk> {
@@ -463,7 +466,7 @@ mod tests {
     use drivelab_model::options::Switch;
 
     use super::*;
-    use crate::stage::DriveKeys;
+    use crate::{Embedded, ModelKeys};
 
     const SMALL: &str = r#"
 title = "Does a narrow bus matter?"
@@ -511,8 +514,8 @@ number_ios = 500
 "#;
 
     fn simulator(text: &str, threads: usize) -> (Simulator, StudyFile) {
-        let mut study = StudyFile::parse("small", text, &DriveKeys).unwrap();
-        let mut simulator = Simulator::new(&mut study).unwrap();
+        let mut study = StudyFile::parse("small", text, &ModelKeys).unwrap();
+        let mut simulator = Simulator::new(&mut study, &Embedded).unwrap();
         simulator.threads = NonZeroUsize::new(threads).unwrap();
         (simulator, study)
     }
@@ -567,7 +570,7 @@ number_ios = 500
             if !run.workload.rw.writes() {
                 let mut cached = run.clone();
                 cached.options.write_cache = Some(Switch::On);
-                let figures = |run: &CellRun| run.make(profile).unwrap();
+                let figures = |run: &CellRun| run.make(profile, &Embedded.control()).unwrap();
                 assert_eq!(figures(&run), figures(&cached), "{}", run.key());
             }
         }
