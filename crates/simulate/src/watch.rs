@@ -417,8 +417,8 @@ mod tests {
     fn every_request_that_is_answered_has_arrived_and_its_access_is_where_the_sector_passes() {
         let film = filmed("seagate-st31000333as", "randread", 500);
         let platter = film.platter.as_ref().unwrap();
-        let count = |is: fn(&Scene) -> bool| film.scenes.iter().filter(|scene| is(scene)).count();
-        let answered = count(|scene| matches!(scene, Scene::Answered { .. }));
+        let answers = film.scenes.iter().filter(|scene| matches!(scene, Scene::Answered { .. }));
+        let answered = answers.count();
         assert!(answered > 20 && film.scenes.is_sorted_by_key(|scene| scene.at() / 1_000_000));
         for scene in &film.scenes {
             let Scene::Begun { on_sector, angle, cylinder, ahead: false, .. } = *scene else {

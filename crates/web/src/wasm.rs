@@ -29,11 +29,7 @@ pub(crate) extern "C" fn space(length: usize) -> *mut u8 {
 pub(crate) extern "C" fn ask() -> usize {
     let question = QUESTION.lock().unwrap_or_else(PoisonError::into_inner);
     let question = String::from_utf8_lossy(&question);
-    let report = |done: u64, of: u64| {
-        let narrow = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-        progress(narrow(done), narrow(of));
-    };
-    let answer = crate::answer(&question, &report);
+    let answer = crate::answer(&question, &|done, of| progress(narrow(done), narrow(of)));
     let length = answer.len();
     *ANSWER.lock().unwrap_or_else(PoisonError::into_inner) = answer;
     length
@@ -43,4 +39,8 @@ pub(crate) extern "C" fn ask() -> usize {
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn answered() -> *const u8 {
     ANSWER.lock().unwrap_or_else(PoisonError::into_inner).as_ptr()
+}
+
+fn narrow(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -10,7 +10,7 @@ use drivelab_study::file::{Needs, Suite};
 use super::suite;
 use crate::{interrupt, target};
 
-/// Drives that files describe besides those that are included, and every suite.
+/// Included drives, drives that files describe, and every suite.
 #[derive(Debug)]
 pub(crate) struct Files;
 
