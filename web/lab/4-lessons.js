@@ -74,11 +74,11 @@ const LESSONS = [
   },
   {
     name: "The SLC cliff",
-    text: "Many drives write into a part of their flash with one bit a cell first, which is fast. When that part is full, the rate falls to that of the rest.",
-    question: "A 250 GB drive takes a stream of writes. What is left of the rate after its SLC cache is full?",
-    choices: ["all of it", "more than half", "less than three quarters"],
-    runs: [run("the first 2 GB", "drive:samsung-850evo", read({ rw: "write", bs: "1M", iodepth: "4", number_ios: "2000" })), run("after 8 GB", "drive:samsung-850evo", read({ rw: "write", bs: "1M", iodepth: "4", ramp_time: "20s", runtime: "5s" }))],
-    figure: "iops", answer: ([first, later]) => [2, 1, 0][ranges(0.75, 0.95)(later / first)],
+    text: "Many drives write into a part of their flash with one bit a cell first, which is fast. When that part is full, each write must wait for slower cells, and on a full drive for copies as well.",
+    question: "Random 64 KiB writes on a full drive: what is left of the rate once the SLC part is full?",
+    choices: ["all of it", "about three quarters", "less than half"],
+    runs: [run("the first 250 MB", "drive:crucial-bx500,precondition=full", read({ rw: "randwrite", bs: "64k", iodepth: "32", number_ios: "4000" })), run("after 20 s", "drive:crucial-bx500,precondition=full", read({ rw: "randwrite", bs: "64k", iodepth: "32", ramp_time: "20s", runtime: "5s" }))],
+    figure: "iops", answer: ([first, later]) => [2, 1, 0][ranges(0.5, 0.95)(later / first)],
   },
   {
     name: "Garbage collection",

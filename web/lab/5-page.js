@@ -139,13 +139,13 @@ function wire() {
   addEventListener("hashchange", () => open(location.hash));
 }
 
-function open(hash) {
+async function open(hash) {
   try {
     const given = fromLink(hash);
     if (!given) return false;
     experiment = given;
     controls();
-    both();
+    await both();
     return true;
   } catch (error) {
     trouble(error);
@@ -164,7 +164,7 @@ async function begin() {
     controls();
     own();
     lab.times.ready = performance.now();
-    if (!open(location.hash)) await both();
+    if (!(await open(location.hash))) await both();
   } catch (error) {
     trouble(error);
   }

@@ -155,7 +155,7 @@ async function lessons() {
     answers.push(Number(await form.getAttribute("data-right")));
     console.log(`lesson ${at + 1}: ${(await form.locator("[role=status]").innerText()).replace(/\s+/g, " ")}`);
   }
-  check(`answers ${answers}`, answers.join() === "1,1,0,2,2,2,1,2,2,2,1,2");
+  check(`answers ${answers}`, answers.join() === "1,1,0,2,1,2,1,2,2,2,1,2");
   await closed(page, "lessons");
 }
 
