@@ -149,21 +149,6 @@ pub fn carry_out(
     drive.run(&plans.iter().collect::<Vec<_>>(), control)
 }
 
-/// Adds the mechanisms that a load needs and the model lacks to the mark of a modelled run.
-fn say_missing(missing: &[Missing], marks: &mut [Mark]) {
-    let modelled = marks.iter_mut().find(|mark| mark.id == MarkId::Modelled);
-    if let Some(mark) = modelled {
-        for Missing { what, .. } in missing {
-            mark.message += &format!("; not modelled: {what}");
-        }
-    }
-}
-
-/// The specimen with the error of what the model lacks for a load.
-fn widened(specimen: Specimen, missing: &[Missing]) -> Specimen {
-    Specimen { model_sigma: Missing::add(missing, specimen.model_sigma), ..specimen }
-}
-
 /// Carries a plan out on a modelled drive that nothing was asked of before.
 pub fn simulate(
     spec: &DriveSpec,
