@@ -90,11 +90,11 @@ const LESSONS = [
   },
   {
     name: "Misalignment",
-    text: "A request that begins in the middle of a unit touches two. In an array of stripes that is two drives; the units here are chunks of 64 KiB. (The read before a write of part of a 4096-byte sector is not in this model.)",
-    question: "64 KiB reads on four striped disks begin in the middle of a chunk. What is left?",
-    choices: ["all of it", "a little more than half", "a tenth"],
-    runs: [run("aligned", "drive:generic-5400,drives=4,raid=0,chunk=64k", read({ bs: "64k", iodepth: "32" })), run("shifted by 32 KiB", "drive:generic-5400,drives=4,raid=0,chunk=64k", read({ bs: "64k", iodepth: "32", offset: "32k" }))],
-    figure: "iops", answer: ([aligned, shifted]) => [2, 1, 0][ranges(0.3, 0.8)(shifted / aligned)],
+    text: "Many disks store sectors of 4096 bytes behind addresses of 512. A block that begins within such a sector covers parts of two: the drive reads them, waits a revolution, and writes them whole.",
+    question: "Random writes of 4 KiB on a partition that begins at sector 63, as old tools made them: what is left?",
+    choices: ["a tenth or less", "half or less", "nearly all"],
+    runs: [run("from 1 MiB", "drive:generic-advanced-format,offset=1m", read({ rw: "randwrite" })), run("from sector 63", "drive:generic-advanced-format,offset=32256", read({ rw: "randwrite" }))],
+    figure: "iops", answer: ([aligned, shifted]) => ranges(0.1, 0.7)(shifted / aligned),
   },
   {
     name: "A power cut",
