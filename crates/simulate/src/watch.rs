@@ -427,7 +427,7 @@ mod tests {
             assert!(cylinder < platter.cylinders);
             // The platter turns with the clock: the sector is under the head when it is read.
             let turned = on_sector % platter.revolution_ns;
-            let expected = u64::from(angle) * platter.revolution_ns >> 32;
+            let expected = (u64::from(angle) * platter.revolution_ns) >> 32;
             let off = turned.abs_diff(expected);
             assert!(off.min(platter.revolution_ns - off) < 20_000, "{turned} and {expected}");
         }
