@@ -135,8 +135,8 @@ pub fn attributes(profile: &Profile, about: &About) -> Attributes {
     }
 }
 
-/// Carries plans out on a modelled drive at the same time, started together; the next ones meet what
-/// they left.
+/// Carries plans out on a modelled drive at the same time, started together; the next ones meet
+/// the state that they left.
 pub fn carry_out(
     drive: &mut ModelledDrive,
     plans: &[&RunPlan],

@@ -1,8 +1,8 @@
 //! Modelled drives in virtual time: a run, a study, a prediction, and what a drive does meanwhile.
 //!
-//! Everything here is computed: no clock, no file, no child process. What a caller must supply, such
-//! as the drives that files describe, is a [`Source`]. The crate compiles to wasm32, and a study
-//! gives the same bytes there as on any other platform.
+//! Everything here is computed: no clock, no file, no child process. A caller supplies the rest,
+//! such as the drives that files describe, as a [`Source`]. The crate compiles to wasm32, and a
+//! study gives the same bytes there as on any other platform.
 #![forbid(unsafe_code)]
 
 pub mod attached;

@@ -41,7 +41,7 @@ pub struct Given {
 }
 
 impl Given {
-    /// What `is_given` says of each option.
+    /// Takes the answer of `is_given` for each option.
     pub fn new(is_given: impl Fn(&str) -> bool) -> Self {
         Self {
             runtime: is_given("runtime"),

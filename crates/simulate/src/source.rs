@@ -1,4 +1,4 @@
-//! What a simulation takes from its surroundings.
+//! The surroundings of a simulation.
 
 use std::fmt::Debug;
 
@@ -10,8 +10,7 @@ use drivelab_model::profile::{self, Profile};
 use drivelab_study::Vocabulary;
 use drivelab_study::file::{Setting, Settings, Suite};
 
-/// What a simulation takes from its surroundings: drives that files describe, suites, and the
-/// request to stop.
+/// The surroundings of a simulation: drives that files describe, suites, and the request to stop.
 pub trait Source: Debug + Sync {
     /// Reads a DRIVE.
     ///

@@ -1,4 +1,4 @@
-//! What a modelled drive does, step by step, for a picture that moves.
+//! The steps of a modelled drive, for a picture that moves.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,10 +16,10 @@ use serde::Serialize;
 
 use crate::model;
 
-/// Scenes after which a film ends, whatever its time.
+/// Scenes after which a film ends before its time.
 const SCENES_MAX: usize = 60_000;
 
-/// What a drive did under a load, in virtual time.
+/// The steps of a drive under a load, in virtual time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Film {
     /// Sectors of 512 bytes.
@@ -30,7 +30,7 @@ pub struct Film {
     pub flash: Option<FlashLayout>,
     /// Commands that may be on the wire.
     pub tags: usize,
-    /// What is set about the drive, in words.
+    /// The settings of the drive, in words.
     pub settings: Vec<(String, String)>,
     /// The scenes, in order of time.
     pub scenes: Vec<Scene>,
@@ -123,7 +123,7 @@ pub enum Scene {
         ahead: bool,
         /// Commands in the drive that the medium has not begun, with this one.
         waiting: usize,
-        /// Those of them that came before this one.
+        /// The number of them that came before this one.
         overtaken: usize,
     },
     /// The access has finished.
@@ -314,6 +314,7 @@ impl<'a> Filmed<'a> {
             revolution_ns: platter.revolution().ns(),
         });
         let dies = self.dies.len();
+        debug_assert_eq!(dies, self.drive.dies().len(), "every die is drawn");
         Film {
             sectors: self.drive.capacity().get(),
             platter,

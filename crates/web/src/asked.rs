@@ -1,4 +1,4 @@
-//! What a page asks, and its limits.
+//! The questions of a page, and their limits.
 
 use std::collections::BTreeMap;
 
@@ -88,7 +88,7 @@ pub struct Compare {
     /// Seed of the sign flips.
     #[serde(default = "one")]
     pub seed: u64,
-    /// What the arms are meant to differ in.
+    /// The factors in which the arms differ on purpose.
     #[serde(default)]
     pub factors: Vec<String>,
 }

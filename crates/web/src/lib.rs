@@ -1,7 +1,7 @@
-//! The laboratory in a browser: JSON in, and out the document that the same verb of the command line
-//! prints.
+//! The laboratory in a browser: JSON in, and out the document that the same verb of the command
+//! line prints.
 //!
-//! This crate has no logic of its own: each verb reads what is asked and calls a pure crate. On
+//! This crate computes nothing: each verb reads a question and calls a pure crate. On
 //! wasm32 the module exports three functions, by which a page hands a question over and fetches the
 //! answer.
 

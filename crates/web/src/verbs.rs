@@ -181,6 +181,7 @@ fn compare(asked: &Compare) -> Result<Report, Refusal> {
         });
         arms.push((name.clone(), records.collect::<Result<Vec<Dated>, Refusal>>()?));
     }
+    debug_assert_eq!(arms.len(), asked.arms.len(), "an arm for each that was asked");
     let margin: Ratio =
         asked.margin.as_deref().unwrap_or("3%").parse().map_err(Refusal::request)?;
     let options = CompareOptions {
