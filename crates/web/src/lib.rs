@@ -15,10 +15,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 pub use asked::Asked;
-pub use verbs::Report;
-
-/// Progress of an answer: runs that are done, of all.
-pub type Progress<'a> = &'a (dyn Fn(u64, u64) + Sync);
+pub use verbs::{Progress, Report};
 
 /// The answer to a question, as JSON: `{"ok": ...}` or `{"refused": {"message", "hints"}}`.
 pub fn answer(question: &str, progress: Progress<'_>) -> String {

@@ -21,7 +21,6 @@ use drivelab_study::embedded::{self, STUDIES};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::Progress;
 use crate::asked::{Asked, Compare, Load, Predict, Study};
 
 /// The prefix that makes a TARGET a modelled drive.
@@ -32,6 +31,9 @@ const FILM_MAX: Span = Span::from_secs(60);
 
 /// The look of text on a page.
 const LOOK: Look = Look { width: 100, colour: false };
+
+/// Progress of an answer: runs that are done, of all.
+pub type Progress<'a> = &'a (dyn Fn(u64, u64) + Sync);
 
 /// One result in every form that the page shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
