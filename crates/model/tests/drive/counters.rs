@@ -55,7 +55,8 @@ fn what_collection_moves_is_counted_beside_the_data_of_the_host() {
         let after = drive.counters().flash_written;
         let [host, copied, _] = [0, 1, 2].map(|kind| after[kind] - before[kind]);
         let all = count * 4096;
-        assert!(host <= all && host > all * 9 / 10, "{spec}: {host} of {all}");
+        // A steady drive begins with a full buffer, whose data are programmed, too.
+        assert!(host < all * 101 / 100 && host > all * 9 / 10, "{spec}: {host} of {all}");
         let moved = copied * 100 / host;
         assert!((least..=most).contains(&moved), "{spec}: {moved} % moved");
     };
