@@ -55,7 +55,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             found.note(format!("Line {}: {text}.", line.number));
         } else if text.starts_with("Socket errors:") {
             found.note(format!("Line {}: {text}.", line.number));
-        } else if let Some(row) = row(line)? {
+        } else if let Some(row) = row(line, run.distribution())? {
             row.into_iter().try_for_each(|figure| put(&mut run.figures, figure, line.number))?;
         } else if is_setting(text) {
             of_load(&mut run.work, text);
@@ -88,6 +88,8 @@ struct Run {
     is_paced: bool,
     /// The spectrum of the latencies, which follows their percentiles.
     in_spectrum: bool,
+    /// The percentiles of `--u_latency`, from when a request was sent and not from when it was due.
+    is_uncorrected: bool,
 }
 
 impl Run {
@@ -96,10 +98,18 @@ impl Run {
         self.is_paced |= text.contains("HdrHistogram") || text.starts_with("Thread calibration");
         if text.starts_with("Detailed Percentile spectrum") {
             self.in_spectrum = true;
+        } else if text.starts_with("Latency Distribution") {
+            self.in_spectrum = false;
+            self.is_uncorrected = text.contains("- Uncorrected");
         }
         let is_part = self.in_spectrum;
         self.in_spectrum &= !text.starts_with("----");
         is_part
+    }
+
+    /// What the percentiles that follow are of, as a part of their names.
+    fn distribution(&self) -> &'static str {
+        if self.is_uncorrected { "uncorrected_" } else { "" }
     }
 
     /// `1000 requests in 10.00s, 1.00MB read`.
@@ -173,8 +183,8 @@ fn scaled(line: Line, text: &str, units: &[(&str, f64)]) -> Result<f64, ParseErr
     })
 }
 
-/// The figures of a line, if it has any.
-fn row(line: Line) -> Result<Option<Vec<Figure>>, ParseError> {
+/// The figures of a line, if it has any; percentiles are of this distribution.
+fn row(line: Line, distribution: &str) -> Result<Option<Vec<Figure>>, ParseError> {
     let words: Vec<&str> = line.text.split_whitespace().collect();
     let figures = match words[..] {
         ["Latency", avg, stddev, max, _] => {
@@ -196,7 +206,7 @@ fn row(line: Line) -> Result<Option<Vec<Figure>>, ParseError> {
                     Some(_) => percent.trim_end_matches('0').trim_end_matches('.'),
                     None => percent,
                 };
-                vec![time(line, &format!("p{short}"), value)?]
+                vec![time(line, &format!("{distribution}p{short}"), value)?]
             }
             _ => return Ok(None),
         },
@@ -284,6 +294,21 @@ Transfer/sec:    606.33MB
         assert_eq!(command.runs[0].phases[0].figures[5].remarks[0].label, Label::SetRate);
         find("requests_latency_p50");
         find("requests_latency_p99.9");
+    }
+
+    #[test]
+    fn latencies_of_requests_that_were_sent_late_are_figures_of_their_own() {
+        let head = "  Latency Distribution (HdrHistogram - ";
+        let both = format!(
+            "{head}Recorded Latency)\n 99.000%   10.52ms\n  Detailed Percentile spectrum:\n\
+             11.319 1.000000 39500 inf\n----------\n{head}Uncorrected Latency (measured without \
+             taking delayed starts into account))\n 99.000%    5.43ms\n"
+        );
+        let imported = parse(&RUN.replace("  Latency Distribution\n", &both)).unwrap();
+        let figures = &imported.runs[0].phases[0].figures;
+        let value = |name: &str| figures.iter().find(|it| it.name == name).map(|it| it.value);
+        assert_eq!(value("requests_latency_p99"), Some(10.52));
+        assert_eq!(value("requests_latency_uncorrected_p99"), Some(5.43));
     }
 
     #[test]
