@@ -45,10 +45,18 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             records.get_or_insert(line.number);
         } else if let Some(summary) = Summary::read(text) {
             let begin = records.unwrap_or(line.number);
+            let is_later = progress.as_ref().is_some_and(|(_, earlier)| summary.follows(earlier));
+            if !is_later {
+                // A script printed this line of each call alone.
+                add(progress.take(), &command, &mut found);
+            }
             progress = Some((begin..=line.number, summary));
             if records.take().is_some() {
                 add(progress.take(), &command, &mut found);
             }
+        } else if !text.is_empty() {
+            // Nothing comes between two lines of progress.
+            add(progress.take(), &command, &mut found);
         }
     }
     add(progress, &command, &mut found);
@@ -88,6 +96,11 @@ struct Summary {
 }
 
 impl Summary {
+    /// True for a sum of the same call: more bytes in more time.
+    fn follows(&self, earlier: &Self) -> bool {
+        self.bytes > earlier.bytes && self.seconds > earlier.seconds
+    }
+
     /// `1048576 bytes (1.0 MB) copied, 2.4 s, 442 MB/s`, or `1048576 bytes transferred in 1.2 secs
     /// (869731 bytes/sec)`.
     fn read(text: &str) -> Option<Self> {

@@ -27,6 +27,21 @@ fn the_summary_counts_and_not_the_progress() {
 }
 
 #[test]
+fn summaries_that_a_script_left_without_their_records_are_calls() {
+    let lines = [(1000, "4", 250.0), (1000, "2", 500.0), (1000, "5", 200.0), (2000, "4", 500.0)];
+    let text = |(bytes, seconds, _): &(u32, &str, f64)| {
+        format!("{bytes} bytes (1 kB, 1 KiB) copied, {seconds} s, 1 kB/s\n")
+    };
+    let rates = |text: &str| runs(text).iter().map(|run| run.1).collect::<Vec<_>>();
+    let whole: String = lines.iter().map(text).collect();
+    assert_eq!(rates(&whole), lines.map(|(_, _, rate)| rate));
+    // Progress has nothing between its lines.
+    let apart = "1000 bytes copied, 2 s, 1 kB/s\nbs=8k\n2000 bytes copied, 4 s, 1 kB/s\n";
+    assert_eq!(rates(apart), [500.0, 500.0]);
+    assert_eq!(rates(&apart.replace("bs=8k\n", "")), [500.0]);
+}
+
+#[test]
 fn every_wording_is_read() {
     let check = |text: &str, expected: f64| {
         assert!(is_dd(text), "{text}");
