@@ -152,7 +152,9 @@ impl Found {
     pub(crate) fn finish(self, hint: &str) -> Result<Imported, ParseError> {
         let Self { mut imported, versions, unlisted, dropped, .. } = self;
         if imported.runs.is_empty() {
-            let what = format!("it contains no results of {}", imported.tool);
+            let why = imported.unknown.iter().find(|it| quoted_line(it).is_none());
+            let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+            let what = format!("it contains no results of {}{why}", imported.tool);
             return Err(ParseError::new(0, what, hint));
         }
         if unlisted > 0 {
@@ -166,6 +168,12 @@ impl Found {
         label_single_runs(&mut imported.runs);
         Ok(imported)
     }
+}
+
+/// The line that an entry of [`Imported::unknown`] quotes; `None` for a reason.
+pub(crate) fn quoted_line(unknown: &str) -> Option<usize> {
+    let (line, text) = unknown.strip_prefix("line ")?.split_once(": ")?;
+    (text.len() > 1 && text.starts_with('`') && text.ends_with('`')).then(|| line.parse().ok())?
 }
 
 /// Labels runs that are not one of several that the file groups together: two lines of one name may

@@ -11,7 +11,7 @@ use crate::diskspd::text as diskspd_text;
 use crate::filesystem::{dbench, elbencho, ior, iozone, mdtest, vdbench};
 use crate::fio::logs::{self, Kind, Unit};
 use crate::fio::{results as fio, text as fio_text, text::terse as fio_terse};
-use crate::found::FIGURES_MAX;
+use crate::found::{FIGURES_MAX, quoted_line};
 use crate::paste::{compressed, seems};
 use crate::shell::{bench_sh, dd, hdparm, ioping, pg_test_fsync, yabs};
 use crate::{
@@ -270,12 +270,6 @@ fn joined(parts: Vec<Imported>) -> Imported {
     all
 }
 
-/// The line that an entry of [`Imported::unknown`] quotes; `None` for a reason.
-fn quoted_line(unknown: &str) -> Option<usize> {
-    let (line, text) = unknown.strip_prefix("line ")?.split_once(": ")?;
-    (text.len() > 1 && text.starts_with('`') && text.ends_with('`')).then(|| line.parse().ok())?
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -426,5 +420,7 @@ mod tests {
         check("", "it is empty");
         check("hello", "not the output of a known tool");
         check("\0\0\0", "line 1: this is binary data");
+        let metrics = "http_duration_seconds_bucket{le=\"0.1\"} 5\n";
+        check(metrics, "not the output of a known tool: it seems to be metrics of Prometheus, but");
     }
 }

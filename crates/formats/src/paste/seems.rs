@@ -10,13 +10,18 @@ const BEGINNING: usize = 1 << 16;
 const KEYS_MAX: usize = 5;
 
 /// Tools whose output is not read, by words that they write.
-const TOOLS: [(&str, &str); 5] = [
+const TOOLS: [(&str, &str); 7] = [
     ("IO500 version", "the output of IO500"),
     ("Filebench Version", "the output of filebench"),
     ("Total time run:", "the output of `rados bench`"),
     ("[OVERALL], RunTime(ms)", "the output of YCSB"),
     ("HammerDB", "the output of HammerDB"),
+    ("# HELP ", OTHER_METRICS),
+    ("_bucket{", OTHER_METRICS),
 ];
+
+const OTHER_METRICS: &str = "metrics of Prometheus, but without a histogram of times of a disk, such as \
+                             `NAME_fsync_duration_seconds_bucket`";
 
 /// Compressed files: how they begin as text that was made of bytes, the name of the format, and the
 /// program that prints what is inside.

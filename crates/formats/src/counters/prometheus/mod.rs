@@ -165,6 +165,8 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             let why = "a histogram without `_count` or the bucket `+Inf`: it does not say how many \
                        there were";
             found.unread(histogram.line, why);
+        } else if histogram.count() == Some(0.0) {
+            found.unread(histogram.line, &format!("no request in `{name}`"));
         }
         let phases = vec![histogram.phase(&name)];
         found.run(histogram.line, &labels, phases);

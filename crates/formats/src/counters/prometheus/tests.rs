@@ -74,6 +74,16 @@ fn without_the_number_of_all_there_is_no_quantile() {
 }
 
 #[test]
+fn histograms_without_a_request_are_the_reason_of_a_refusal() {
+    let text = "a_wal_fsync_duration_seconds_bucket{le=\"+Inf\"} 0\n\
+                a_wal_fsync_duration_seconds_sum 0\na_wal_fsync_duration_seconds_count 0\n";
+    let error = parse(text).unwrap_err().to_string();
+    let expected = "it contains no results of Prometheus: line 1: no request in \
+                    `a_wal_fsync_duration`";
+    assert!(error.starts_with(expected), "{error}");
+}
+
+#[test]
 fn names_are_told_by_whole_words() {
     assert!(is_of_disks("wal_fsync") && is_of_disks("a:wal_b") && is_of_disks("tsdb_wal"));
     assert!(!is_of_disks("firewall_rule") && !is_of_disks("walk"));
