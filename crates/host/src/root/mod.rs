@@ -5,6 +5,7 @@
 //! text, or complete. What cannot be read is recorded ([`Root::problems`]) and skipped.
 
 mod folder;
+mod memory;
 mod node;
 mod path;
 mod record;
@@ -23,7 +24,6 @@ use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use drivelab_core::usage::{DeviceNumber, Identity};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, StatxFlags, statx};
@@ -68,6 +68,8 @@ impl Problem {
 #[derive(Debug)]
 pub struct Root {
     base: PathBuf,
+    /// The tree itself, if it is in memory.
+    memory: Option<Arc<Recording>>,
     problems: RefCell<BTreeMap<String, String>>,
     /// Folders known not to be links, so that each is checked only once.
     known: RefCell<HashSet<String>>,
@@ -84,6 +86,7 @@ impl Root {
     pub fn new(base: impl Into<PathBuf>) -> Self {
         Self {
             base: base.into(),
+            memory: None,
             problems: RefCell::default(),
             known: RefCell::default(),
             folders: Folders::default(),
@@ -93,22 +96,23 @@ impl Root {
         }
     }
 
+    /// A tree in memory.
+    pub fn of(tree: impl Into<Arc<Recording>>) -> Self {
+        Self { memory: Some(tree.into()), ..Self::new("") }
+    }
+
     /// A tree without anything in it.
     pub(crate) fn nothing() -> Self {
-        Self::new("/dev/null")
+        Self::of(Recording::default())
     }
 
     /// A tree that a [`Reader`] watches; `silent` paths are skipped, and reported.
-    fn watched(
-        base: PathBuf,
-        records: bool,
-        waiting: Arc<Waiting>,
-        silent: &BTreeSet<String>,
-        deadline: Duration,
-    ) -> Self {
-        let root = if records { Self::recording(base) } else { Self::new(base) };
+    fn watched(reader: &Reader, waiting: Arc<Waiting>) -> Self {
+        let Reader { base, memory, records, silent, deadline } = reader;
+        let recording = records.then(RefCell::default);
+        let root = Self { recording, memory: memory.clone(), ..Self::new(base) };
         for path in silent {
-            root.report(path, &silence(deadline));
+            root.report(path, &silence(*deadline));
         }
         Self { waiting, silent: silent.clone(), ..root }
     }
@@ -174,11 +178,15 @@ impl Root {
     }
 
     /// The regular file at `path`, for reading in parts; a file of any length.
-    pub fn file(&self, path: &str) -> Option<impl std::io::Read + '_> {
+    pub fn file(&self, path: &str) -> Option<Box<dyn std::io::Read + '_>> {
         let (resolved, ending) = self.follow(path)?;
         if ending != Ending::File {
             self.report(path, "cannot be read: not a regular file");
             return None;
+        }
+        if let Some(memory) = &self.memory {
+            let bytes = memory.bytes(&resolved, usize::MAX).ok()?;
+            return Some(Box::new(std::io::Cursor::new(bytes)));
         }
         if self.is_silent(&resolved) {
             return None;
@@ -192,7 +200,7 @@ impl Root {
             self.report(path, "cannot be read: not a regular file");
             return None;
         }
-        Some(Watched { root: self, path: resolved, file: file.into() })
+        Some(Box::new(Watched { root: self, path: resolved, file: file.into() }))
     }
 
     /// The bytes of a file, at most `limit`, for one that is not text.
@@ -232,7 +240,7 @@ impl Root {
     pub fn identity(&self, path: &str) -> Option<Identity> {
         // Links below /proc/PID lead into other namespaces, which only the kernel can follow.
         let entry = if self.base == Path::new("/") { path.into() } else { self.follow(path)?.0 };
-        if self.is_silent(path) {
+        if self.is_silent(path) || self.memory.is_some() {
             return None;
         }
         // DONT_SYNC: a dead network server must not be asked.
@@ -255,6 +263,9 @@ impl Root {
 
     /// The folder at `path`, if it is open or worth opening.
     fn folder(&self, path: &str) -> Option<Rc<Folder>> {
+        if self.memory.is_some() {
+            return None;
+        }
         self.folders.at(path, || self.open_folder(path))
     }
 
@@ -329,6 +340,9 @@ impl Root {
         // follows it nor waits.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let path = join(entry.folder, entry.name);
+        if let Some(memory) = &self.memory {
+            return memory.bytes(&path, limit);
+        }
         if self.is_silent(&path) {
             return Err(ErrorKind::NotFound.into());
         }
@@ -349,6 +363,9 @@ impl Root {
             Some(Lookup::Unknown) | None => {}
         }
         let path = join(entry.folder, entry.name);
+        if let Some(memory) = &self.memory {
+            return memory.kind(&path);
+        }
         if self.is_silent(&path) {
             return Err(ErrorKind::NotFound.into());
         }

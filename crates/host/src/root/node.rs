@@ -133,6 +133,16 @@ impl<'r> Node<'r> {
     /// Its entries, by name.
     pub fn entries(&self) -> Vec<Entry> {
         let root = self.root;
+        if let Some(memory) = &root.memory {
+            let listed = memory.entries(&self.path).into_iter().take(ENTRIES_MAX);
+            let entries = listed.map(|(name, kind)| {
+                let folder = matches!(kind, FileType::Directory | FileType::Symlink);
+                Entry { name, folder }
+            });
+            let entries: Vec<Entry> = entries.collect();
+            self.record(&entries);
+            return entries;
+        }
         let listed = match root.listed(&self.path) {
             Ok(listed) => listed,
             Err(error) => {

@@ -115,19 +115,28 @@ impl Root {
         if self.is_silent(entry) {
             return None;
         }
+        let target = match &self.memory {
+            Some(memory) => memory.link(entry)?,
+            None => self.target(entry)?,
+        };
+        if let Some(recording) = &self.recording {
+            recording.borrow_mut().keep(entry, Item::Link(target.clone()));
+        }
+        Some(target)
+    }
+
+    /// The text of a link on a disk.
+    fn target(&self, entry: &str) -> Option<String> {
         let (folder, name) = split(entry);
         let target = match self.folder(folder) {
             Some(open) => self.ask(entry, || rustix::fs::readlinkat(&open.fd, name, Vec::new())),
             None => self.ask(entry, || rustix::fs::readlink(self.base.join(entry), Vec::new())),
         };
         let target = target.ok()?;
-        let Ok(target) = target.to_str() else {
+        let text = target.to_str();
+        if text.is_err() {
             self.report(entry, "links to a name that is not text");
-            return None;
-        };
-        if let Some(recording) = &self.recording {
-            recording.borrow_mut().keep(entry, Item::Link(target.to_owned()));
         }
-        Some(target.to_owned())
+        text.ok().map(str::to_owned)
     }
 }

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-use super::Root;
 use super::waiting::Waiting;
+use super::{Recording, Root};
 
 /// Time limit of a file: ten times what a sleeping disk needs to answer from its electronics, and
 /// less than a user waits for a list of disks.
@@ -24,12 +24,13 @@ const POLLS: u32 = 8;
 pub const SILENT_MAX: usize = 8;
 
 /// Reads a tree, and records the files that did not answer.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Reader {
-    base: PathBuf,
-    records: bool,
-    deadline: Duration,
-    silent: BTreeSet<String>,
+    pub(super) base: PathBuf,
+    pub(super) memory: Option<Arc<Recording>>,
+    pub(super) records: bool,
+    pub(super) deadline: Duration,
+    pub(super) silent: BTreeSet<String>,
 }
 
 /// More files than can be skipped do not answer.
@@ -46,7 +47,12 @@ impl Reader {
     /// A reader of the tree below `base`.
     pub fn new(base: impl Into<PathBuf>) -> Self {
         let silent = BTreeSet::new();
-        Self { base: base.into(), records: false, deadline: DEADLINE, silent }
+        Self { base: base.into(), memory: None, records: false, deadline: DEADLINE, silent }
+    }
+
+    /// A reader of a tree in memory, which is called `name`.
+    pub fn of(name: impl Into<PathBuf>, tree: Recording) -> Self {
+        Self { memory: Some(Arc::new(tree)), ..Self::new(name) }
     }
 
     /// The reader with roots that record all that is read.
@@ -76,12 +82,10 @@ impl Reader {
         loop {
             let waiting = Arc::new(Waiting::default());
             let (sender, answer) = sync_channel(1);
-            let (work, base, records) = (Arc::clone(&work), self.base.clone(), self.records);
-            let (silent, waits) = (self.silent.clone(), Arc::clone(&waiting));
-            let deadline = self.deadline;
+            let (work, reader, waits) = (Arc::clone(&work), self.clone(), Arc::clone(&waiting));
             // Abandoned if it hangs: it ends with the process.
             let thread = std::thread::spawn(move || {
-                let root = Root::watched(base, records, waits, &silent, deadline);
+                let root = Root::watched(&reader, waits);
                 let _ = sender.send(work(root));
             });
             match self.wait(&answer, &waiting) {
