@@ -62,6 +62,8 @@ ids! {
     DeviceLost = "device-lost",
     /// Data could not be read from the medium, or written to it.
     MediumErrors = "medium-errors",
+    /// The drive's own record reports that it fails.
+    HealthFailed = "health-failed",
     /// Errors on the link to the drive.
     LinkErrors = "link-errors",
     /// Commands were not answered in time.
@@ -84,6 +86,8 @@ ids! {
     TransferMode = "transfer-mode",
     /// The drive is too hot, or has slowed down because of heat.
     TooHot = "too-hot",
+    /// The flash is worn.
+    WornOut = "worn-out",
     /// The drive has a firmware whose faults its maker has published.
     FirmwareFault = "firmware-fault",
     /// The disk is a volume of a cloud, or on another machine.

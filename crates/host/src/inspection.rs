@@ -6,6 +6,7 @@ use drivelab_core::outline::Severity;
 use drivelab_core::record::Host;
 use serde::{Deserialize, Serialize};
 
+use crate::described;
 use crate::device::{self, Device, Kind, Machine, Mounts, Volumes, parse_mdstat};
 use crate::finding::{self, Context};
 use crate::fingerprint::fingerprint;
@@ -15,6 +16,7 @@ use crate::log::KernelLog;
 use crate::origin;
 use crate::root::{Problem, Reader, Recording, Root, TABLE_BYTES_MAX};
 use crate::select::{self, InspectError, Wanted};
+use crate::tools::{Facts, Source};
 use crate::usage::cpu_governor;
 
 /// The schema that this version writes.
@@ -22,6 +24,7 @@ pub const SCHEMA: &str = "drivelab.inspect/1";
 
 /// The options of an inspection.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a wish of its own")]
 pub struct Options {
     /// A kernel log; without it, `dmesg` below the root is read.
     pub log: Option<KernelLog>,
@@ -32,6 +35,12 @@ pub struct Options {
     pub serials: bool,
     /// True if drives may receive a command for their temperature.
     pub temperature: bool,
+    /// True if there is no tree but one that was made from the output of tools.
+    pub described: bool,
+    /// What the output of other tools says about drives.
+    pub facts: Vec<Facts>,
+    /// The files from which the tree and the facts were made, if they are not a tree.
+    pub sources: Vec<Source>,
 }
 
 /// The result: the JSON of `drivelab inspect`.
@@ -74,6 +83,12 @@ pub struct Environment {
     pub foreign_log: Option<String>,
     /// Options of the kernel that change how disks are driven.
     pub forced: Vec<Forced>,
+    /// The files with the output of other tools that were read.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub sources: Vec<Source>,
+    /// What these outputs do not say, and the command that would.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub missing: Vec<String>,
 }
 
 impl Inspection {
@@ -104,10 +119,14 @@ pub fn inspect(
     if let Some(reason) = foreign.and_then(|log| origin::foreign(root, log)) {
         return log_alone(&Machine::of_log(machine.log), reason, root.problems(), wanted);
     }
-    let all = all_devices(root, &machine);
+    let mut all = all_devices(root, &machine);
+    let mut unseen = device::unseen(root, &all, &machine);
+    if !options.facts.is_empty() || !options.sources.is_empty() {
+        described::complete(root, &mut all, &mut unseen, &machine, &options.facts);
+    }
     let mut devices = if wanted.is_empty() {
-        let mut devices = usual(&all);
-        devices.extend(device::unseen(root, &all, &machine));
+        let mut devices = usual(&all, machine.described);
+        devices.extend(unseen);
         devices
     } else {
         select::chosen(root, &all, &machine.mounts, wanted)?
@@ -115,7 +134,11 @@ pub fn inspect(
     for device in &mut devices {
         device.findings = finding::check(&Context { device, all: &all, machine: &machine });
     }
-    let environment = read_environment(root, &machine);
+    let mut environment = read_environment(root, &machine);
+    if !options.sources.is_empty() {
+        environment.missing = described::missing(&devices, environment.kernel_log);
+        environment.sources.clone_from(&options.sources);
+    }
     // Last: every check above may have read files.
     let problems = root.problems();
     Ok(Inspection { schema: SCHEMA.to_owned(), host: None, environment, devices, problems })
@@ -198,6 +221,7 @@ fn read_environment(root: &Root, machine: &Machine) -> Environment {
         kernel_log_lines: machine.log.lines,
         foreign_log: None,
         forced: machine.forced.clone(),
+        ..Environment::default()
     }
 }
 
@@ -220,6 +244,7 @@ fn read_machine(root: &Root, options: &Options) -> Machine {
         memory_nodes: memory_nodes(root),
         serials: options.serials,
         temperature: options.temperature,
+        described: options.described,
     }
 }
 
@@ -264,7 +289,7 @@ fn all_devices(root: &Root, machine: &Machine) -> BTreeMap<String, Device> {
             }
             all.insert(name, device::build(&block, machine));
         }
-    } else {
+    } else if !machine.described {
         root.report("sys/block", "is missing: this is not a /sys tree");
     }
     all
@@ -272,9 +297,11 @@ fn all_devices(root: &Root, machine: &Machine) -> BTreeMap<String, Device> {
 
 /// The disks that a user expects: drives and devices built on them, without empty loop devices,
 /// memory and optical drives.
-fn usual(all: &BTreeMap<String, Device>) -> Vec<Device> {
+fn usual(all: &BTreeMap<String, Device>, described: bool) -> Vec<Device> {
     let shown = all.values().filter(|device| {
-        let is_empty = device.capacity_bytes == Some(0) && !device.is_drive();
+        // The output of other tools lists loop devices without a size, in use or not.
+        let unknown = described && device.kind == Kind::Loop && device.capacity_bytes.is_none();
+        let is_empty = unknown || device.capacity_bytes == Some(0) && !device.is_drive();
         // The boot areas of an eMMC are parts of it.
         let is_area = device.kind == Kind::Mmc && crate::log::disk_of(&device.name) != device.name;
         !is_empty && !is_area && !matches!(device.kind, Kind::Ram | Kind::Removable)

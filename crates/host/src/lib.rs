@@ -8,6 +8,7 @@
 mod advice;
 pub mod bus;
 pub mod capture;
+mod described;
 pub mod device;
 mod finding;
 pub mod fingerprint;
@@ -20,6 +21,7 @@ mod outline;
 pub mod root;
 mod select;
 mod speed;
+pub mod tools;
 mod usage;
 pub mod watch;
 

@@ -32,6 +32,8 @@ pub(crate) struct Machine {
     pub(crate) memory_nodes: usize,
     pub(crate) serials: bool,
     pub(crate) temperature: bool,
+    /// True if there is no tree but what the output of tools says.
+    pub(crate) described: bool,
 }
 
 impl Machine {
@@ -48,6 +50,7 @@ impl Machine {
             memory_nodes: 0,
             serials: false,
             temperature: false,
+            described: false,
         }
     }
 }
@@ -182,6 +185,16 @@ fn attach(device: &mut Device, block: &Node<'_>, hardware: Option<&Node<'_>>, ma
         device.firmware.take().or_else(|| start.text("rev").or_else(|| start.text("firmware_rev")));
     attach_ata(device, start, machine);
     if device.ata.is_none() {
+        device.link.settle();
+    }
+}
+
+/// Attaches a drive to the PCI function at a folder of the tree.
+pub(crate) fn attach_function(device: &mut Device, function: &Node<'_>) {
+    controller(device, function);
+    if device.kind == Kind::Nvme {
+        device.link.speed_gbps = device.pcie.bandwidth_gbps;
+        device.link.drive_gbps = device.pcie.max_bandwidth_gbps;
         device.link.settle();
     }
 }

@@ -22,7 +22,7 @@ pub use partition::{Alignment, Partition};
 pub use queue::{InFlight, Queue};
 pub use stack::{BackingFile, Mapped, Raid};
 
-pub(crate) use build::{Machine, build, is_ide, redacted_uuid, version};
+pub(crate) use build::{Machine, attach_function, build, is_ide, redacted_uuid, version};
 pub(crate) use mount::{Volumes, mount_line, unescaped};
 pub(crate) use stack::parse_mdstat;
 pub(crate) use unseen::{FABRIC_MIN, UNSETTLED_MIN, unseen};
@@ -37,6 +37,7 @@ use crate::bus::usb::Usb;
 use crate::bus::virtio::Virtio;
 use crate::bus::{Controller, Hop, Link};
 use crate::found::Finding;
+use crate::tools::Health;
 
 /// A block device, or a drive that only the kernel log knows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -125,6 +126,12 @@ pub struct Device {
     pub dm: Option<Mapped>,
     /// Facts of a RAID array.
     pub md: Option<Raid>,
+    /// What the drive's own record says, if an output of a tool has it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub health: Option<Health>,
+    /// The tools whose output is about it.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub sources: Vec<String>,
     /// The file behind a loop device.
     pub backing: Option<BackingFile>,
     /// Its findings, worst first.

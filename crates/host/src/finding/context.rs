@@ -56,5 +56,9 @@ pub(super) fn write(context: &Context<'_>, name: &str, value: &str) -> String {
 
 /// `/sys/block/sda/queue/scheduler: none`, for evidence.
 pub(super) fn attribute(context: &Context<'_>, name: &str, value: &str) -> String {
+    // A tree that was made from the output of tools has no such file.
+    if context.machine.described {
+        return format!("{}: {name}: {value}", context.device.sources.join(", "));
+    }
     format!("/sys/block/{}/{name}: {value}", context.device.name)
 }

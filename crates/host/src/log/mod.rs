@@ -18,6 +18,8 @@ pub use fault::Faults;
 pub use messages::Class;
 pub use reading::ring;
 
+pub(crate) use reading::unpacked;
+
 pub(crate) use ata::name_of;
 pub(crate) use controller::{is_address, is_of_storage};
 pub(crate) use fault::{Events, disk_of, port_name};

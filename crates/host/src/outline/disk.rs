@@ -113,7 +113,7 @@ fn title(device: &Device) -> String {
         Some(rpm) => kind.push_str(&format!(", {rpm} rpm")),
         None => {}
     }
-    if device.log_only {
+    if device.log_only && device.sources.is_empty() {
         kind.push_str(", seen in the kernel log only");
     }
     parts.push(kind);
@@ -173,6 +173,7 @@ fn settings(device: &Device) -> String {
     let sectors = queue.logical_sector_bytes.zip(queue.physical_sector_bytes);
     parts.extend(sectors.map(|(logical, physical)| format!("sectors {logical}/{physical}")));
     parts.extend(device.temperature_celsius.map(|celsius| format!("{celsius} C")));
+    parts.extend(record(device));
     parts.extend(
         device
             .backing
@@ -184,6 +185,18 @@ fn settings(device: &Device) -> String {
         device.mounts.iter().map(|mount| format!("{} on {}", mount.file_system, mount.point)),
     );
     parts.join("; ")
+}
+
+/// The drive's own verdict, and its hours of operation.
+fn record(device: &Device) -> Option<String> {
+    let health = device.health.as_ref()?;
+    let verdict = match health.passed {
+        Some(true) => "health passed",
+        Some(false) => "health FAILED",
+        None => return None,
+    };
+    let hours = health.hours.as_ref().map(|hours| format!(" after {} h", hours.value));
+    Some(format!("{verdict}{}", hours.unwrap_or_default()))
 }
 
 fn ncq(device: &Device) -> String {

@@ -14,6 +14,8 @@ use crate::inspection::Inspection;
 
 /// Maximum number of problems shown; all of them are in the JSON.
 const PROBLEMS_SHOWN: usize = 5;
+/// Maximum number of files shown.
+const SOURCES_SHOWN: usize = 8;
 
 /// The first screen.
 pub fn outline(inspection: &Inspection) -> Vec<Line> {
@@ -32,7 +34,8 @@ pub fn outline(inspection: &Inspection) -> Vec<Line> {
             format!("only the kernel log was read, not /sys and /proc of this machine: {reason}");
         lines.push(Line::new(alone, 0));
     }
-    if !inspection.environment.kernel_log {
+    lines.extend(sources(inspection));
+    if !inspection.environment.kernel_log && inspection.environment.sources.is_empty() {
         let missing = "no kernel log was read, so link errors, downshifts and NCQ quirks may be missing: add \
              --dmesg FILE";
         lines.push(Line::new(missing, 0));
@@ -51,6 +54,9 @@ fn summary(inspection: &Inspection) -> Line {
         let line = Line::new("; `drivelab inspect --explain ID` explains each", 0);
         return line.part(Tone::Wrong(worst), counts);
     }
+    if !inspection.environment.sources.is_empty() {
+        return Line::default().part(Tone::Good, "no problems found in what was given");
+    }
     if inspection.environment.block_devices {
         return Line::default().part(Tone::Good, "no problems found");
     }
@@ -67,6 +73,25 @@ fn summary(inspection: &Inspection) -> Line {
         "no disk could be inspected: sys/block is missing"
     };
     Line::new(format!("{disks}{log}"), 0)
+}
+
+/// The files that were read, and what they do not say.
+fn sources(inspection: &Inspection) -> Vec<Line> {
+    let environment = &inspection.environment;
+    if environment.sources.is_empty() {
+        return Vec::new();
+    }
+    let files = environment.sources.iter().take(SOURCES_SHOWN);
+    let files: Vec<String> =
+        files.map(|source| format!("{} ({})", source.file, source.tools.join(", "))).collect();
+    let more = environment.sources.len().saturating_sub(SOURCES_SHOWN);
+    let more = if more > 0 { format!(" and {more} more files") } else { String::new() };
+    let mut lines = vec![Line::new(format!("read: {}{more}", files.join(", ")), 4)];
+    if !environment.missing.is_empty() {
+        let missing = format!("not in the capture: {}", environment.missing.join("; "));
+        lines.push(Line::new(missing, 4));
+    }
+    lines
 }
 
 /// `1 line of the log`.

@@ -3,6 +3,7 @@
 
 mod discard;
 mod firmware;
+mod health;
 mod mounted;
 mod patience;
 mod place;
@@ -68,6 +69,7 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     discard::check(context, findings);
     place::check(context, findings);
     paths(context, findings);
+    health::check(context, findings);
 }
 
 /// Checks for a multipath disk of which a path does not work.

@@ -129,9 +129,12 @@ fn heat(context: &Context<'_>, findings: &mut Findings) {
     if !heat.is_reached() {
         return;
     }
+    // From the sensor in sysfs, or from the drive's own record.
+    let from_record = context.device.health.is_some();
+    let names = if from_record { ["temperature", "limit"] } else { ["temp1_input", "temp1_crit"] };
     let shown = [
-        heat.celsius.map(|degrees| format!("temp1_input: {degrees} \u{b0}C")),
-        heat.limit_celsius.map(|degrees| format!("temp1_crit: {degrees} \u{b0}C")),
+        heat.celsius.map(|degrees| format!("{}: {degrees} \u{b0}C", names[0])),
+        heat.limit_celsius.map(|degrees| format!("{}: {degrees} \u{b0}C", names[1])),
         heat.alarm.map(|alarm| format!("temp1_alarm: {}", u8::from(alarm))),
     ];
     findings

@@ -11,7 +11,7 @@ use std::io::{BufRead, BufReader, Cursor, Error, ErrorKind, Read};
 
 use memchr::memchr;
 
-use self::unpack::unpacked;
+pub(crate) use self::unpack::unpacked;
 use super::KernelLog;
 
 /// Longest line that is read; the kernel's own have at most 1024 bytes (`LOG_LINE_MAX`).

@@ -12,7 +12,7 @@ const WINDOW_BYTES_MAX: u32 = 128 << 20;
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// Returns the content of a compressed file; `None` if it is not compressed.
-pub(super) fn unpacked<R: BufRead>(
+pub(crate) fn unpacked<R: BufRead>(
     mut file: R,
     bytes_max: u64,
 ) -> std::io::Result<Result<impl BufRead, R>> {
