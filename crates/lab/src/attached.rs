@@ -58,6 +58,7 @@ const DISTURBING: &[FindingId] = &[
     FindingId::TransferMode,
     FindingId::TooHot,
     FindingId::ShingledRecording,
+    FindingId::RemoteDisk,
     FindingId::MdDegraded,
     FindingId::MdResyncing,
     FindingId::SwapOnDisk,
@@ -215,7 +216,8 @@ mod tests {
             mark(&Attached { devices: vec![device], ..Attached::default() })
         };
         assert_eq!(with(&[]), None);
-        assert_eq!(with(&["write-cache-volatile", "remote-disk"]), None);
+        assert_eq!(with(&["write-cache-volatile", "device-busy"]), None);
+        assert!(with(&["remote-disk"]).is_some(), "limits and credits of a cloud");
         let mark = with(&["ncq-off", "write-cache-volatile", "too-hot"]).unwrap();
         assert_eq!(mark.id, MarkId::Attachment);
         assert_eq!(mark.message, "sda: a sentence (ncq-off); sda: a sentence (too-hot)");
