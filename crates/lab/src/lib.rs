@@ -19,6 +19,7 @@ pub mod mpi;
 pub mod paths;
 pub mod request;
 pub mod results;
+pub mod shown;
 pub mod stage;
 pub mod sweep;
 pub mod target;

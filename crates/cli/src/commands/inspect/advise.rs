@@ -30,10 +30,9 @@ pub(crate) struct AdviseArgs {
 
 /// Advises.
 pub(crate) fn run(arguments: &AdviseArgs, ui: Ui) -> Outcome {
-    let options = arguments.scope.options()?;
-    let mut reader = arguments.scope.reader()?;
-    let found = arguments.scope.inspect(&mut reader, &options)?;
-    scope::refuse_nothing(&found, &reader)?;
+    let mut subject = arguments.scope.subject()?;
+    let found = subject.inspect()?;
+    scope::refuse_nothing(&found, &subject.reader)?;
     let advice = drivelab_host::advise(&found);
     if ui.json {
         let json = serde_json::to_value(&advice).map_err(Refusal::request_error)?;

@@ -33,7 +33,8 @@ Examples:
   drivelab inspect --strict                         exit code 1 where something is misconfigured
   drivelab inspect --explain ncq-off                what a finding means, and what to do
   drivelab inspect --capture tree.tar               what an inspection reads, for another machine
-  drivelab inspect --root tree                      that capture, unpacked there")]
+  drivelab inspect tree.tar                         that capture, or a sosreport
+  drivelab inspect smart.txt lsblk.json dmesg.txt   a machine that others described")]
 pub(crate) struct InspectArgs {
     #[command(flatten)]
     scope: Scope,
@@ -73,17 +74,18 @@ pub(crate) fn run(arguments: &InspectArgs, ui: Ui) -> Outcome {
         return pages::explain(id, ui);
     }
     let (serials, temperature) = (arguments.serials, arguments.temperature);
-    let options = Options { serials, temperature, ..arguments.scope.options()? };
     if let Some(file) = &arguments.capture {
+        let options = Options { serials, temperature, ..arguments.scope.options()? };
         return capture(arguments, options, file, ui);
     }
-    let mut reader = arguments.scope.reader()?;
-    let mut found = arguments.scope.inspect(&mut reader, &options)?;
-    if arguments.scope.is_here() {
+    let mut subject = arguments.scope.subject()?;
+    subject.options = Options { serials, temperature, ..subject.options };
+    let mut found = subject.inspect()?;
+    if subject.here {
         found.host = Some(LINUX.host());
     }
     if let Some(seconds) = arguments.watch {
-        return watch_disks(&mut reader, &found, seconds.unwrap_or(0), ui);
+        return watch_disks(&mut subject.reader, &found, seconds.unwrap_or(0), ui);
     }
     if ui.json {
         let json = serde_json::to_value(&found).map_err(Refusal::request_error)?;
@@ -91,7 +93,7 @@ pub(crate) fn run(arguments: &InspectArgs, ui: Ui) -> Outcome {
     } else {
         ui.result(&outline(&drivelab_host::outline(&found), ui.look()))?;
     }
-    scope::refuse_nothing(&found, &reader)?;
+    scope::refuse_nothing(&found, &subject.reader)?;
     let fails = arguments.strict && found.has_misconfiguration();
     Ok(if fails { Exit::No } else { Exit::Done })
 }
@@ -99,11 +101,9 @@ pub(crate) fn run(arguments: &InspectArgs, ui: Ui) -> Outcome {
 /// The findings of an inspection of all disks of this machine.
 #[cfg(feature = "view")]
 pub(crate) fn of_this_machine() -> Result<Vec<drivelab_core::outline::Line>, Refusal> {
-    let scope = Scope::default();
-    let options = scope.options()?;
-    let mut reader = scope.reader()?;
-    let found = scope.inspect(&mut reader, &options)?;
-    scope::refuse_nothing(&found, &reader)?;
+    let mut subject = Scope::default().subject()?;
+    let found = subject.inspect()?;
+    scope::refuse_nothing(&found, &subject.reader)?;
     Ok(drivelab_host::outline(&found))
 }
 

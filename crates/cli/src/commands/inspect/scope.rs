@@ -6,12 +6,15 @@ use clap::Args;
 use drivelab_host::{InspectError, Inspection, KernelLog, Options, Reader, Wanted};
 
 use drivelab_core::{AtPath as _, Refusal};
+use drivelab_lab::shown::Shown;
 use drivelab_lab::{attached, input, kernel_log};
 
 /// The options that name disks, a tree and a log.
 #[derive(Debug, Default, Args)]
 pub(super) struct Scope {
-    /// Disks, partitions or volumes (sda, /dev/mapper/home), or files on them [default: all disks]
+    /// Disks, partitions or volumes (sda, /dev/mapper/home), or files on them [default: all disks];
+    /// or files that describe another machine: output of smartctl, lsblk, udevadm, nvme, lspci,
+    /// hwinfo, hdparm, a kernel log, a sosreport, an archive of --capture
     devices: Vec<PathBuf>,
 
     /// Read a captured tree (sys/, proc/, optionally dmesg) instead of this machine
@@ -36,6 +39,39 @@ impl Scope {
         Ok(kernel_log::of_this_boot())
     }
 
+    /// What is inspected: this machine, a captured tree, or a machine that files describe.
+    pub(super) fn subject(&self) -> Result<Subject, Refusal> {
+        let options = self.options()?;
+        let mut shown = Shown::default();
+        let mut names = Vec::new();
+        for argument in &self.devices {
+            if !(self.may_describe(argument) && shown.add(argument)?) {
+                names.push(argument);
+            }
+        }
+        let wanted: Vec<Wanted>;
+        if names.len() == self.devices.len() {
+            wanted = names.into_iter().map(|name| self.wanted(name)).collect();
+            return Ok(Subject { reader: self.reader()?, options, wanted, here: self.is_here() });
+        }
+        // Names select among the devices that the files describe.
+        wanted = names.iter().map(|it| Wanted::Name(it.to_string_lossy().into_owned())).collect();
+        let tree = match &self.root {
+            Some(_) => Some(drivelab_host::record_within(self.reader()?, &options)),
+            None => None,
+        };
+        let own = Options { log: self.dmesg.as_ref().and(options.log), ..Options::default() };
+        let (reader, options) = shown.into_options(tree.transpose().map_err(refused)?, own);
+        Ok(Subject { reader, options, wanted, here: false })
+    }
+
+    /// `sda` is a disk even if a file in the working directory has this name.
+    fn may_describe(&self, argument: &Path) -> bool {
+        let block = Path::new("/sys/class/block").join(argument);
+        let is_name = !argument.to_string_lossy().contains('/');
+        !(is_name && self.root.is_none() && block.exists())
+    }
+
     /// The options of an inspection with the log.
     pub(super) fn options(&self) -> Result<Options, Refusal> {
         let log_of_any_machine = self.dmesg.is_some() && self.root.is_none();
@@ -55,16 +91,6 @@ impl Scope {
         Ok(Reader::new(root.clone()))
     }
 
-    /// Inspects the disks.
-    pub(super) fn inspect(
-        &self,
-        reader: &mut Reader,
-        options: &Options,
-    ) -> Result<Inspection, Refusal> {
-        let wanted: Vec<Wanted> = self.devices.iter().map(|name| self.wanted(name)).collect();
-        drivelab_host::inspect_within(reader, &wanted, options).map_err(refused)
-    }
-
     /// A name with a slash that exists here is a file or a device file; any other is a name.
     fn wanted(&self, name: &Path) -> Wanted {
         let text = name.to_string_lossy().into_owned();
@@ -75,12 +101,30 @@ impl Scope {
     }
 }
 
+/// A machine to be inspected.
+pub(super) struct Subject {
+    pub(super) reader: Reader,
+    pub(super) options: Options,
+    wanted: Vec<Wanted>,
+    /// True if it is this machine.
+    pub(super) here: bool,
+}
+
+impl Subject {
+    /// Inspects the disks.
+    pub(super) fn inspect(&mut self) -> Result<Inspection, Refusal> {
+        let found = drivelab_host::inspect_within(&mut self.reader, &self.wanted, &self.options);
+        found.map_err(refused)
+    }
+}
+
 /// Fails where there was nothing to look at.
 pub(super) fn refuse_nothing(found: &Inspection, reader: &Reader) -> Result<(), Refusal> {
     let environment = &found.environment;
     let log_read =
         environment.kernel_log && found.problems.iter().all(|it| it.path != "kernel log");
-    if environment.block_devices || !found.devices.is_empty() || log_read {
+    let described = !environment.sources.is_empty();
+    if environment.block_devices || !found.devices.is_empty() || log_read || described {
         return Ok(());
     }
     if environment.foreign_log.is_some() {

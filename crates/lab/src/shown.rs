@@ -1,0 +1,302 @@
+//! A machine that its owner describes by files: output of tools, a sosreport, an archive of
+//! `inspect --capture`, a kernel log, in any combination.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _};
+use std::path::{Path, PathBuf};
+
+use drivelab_core::{AtPath as _, Refusal};
+use drivelab_formats::paste;
+use drivelab_host::root::{Item, Recording};
+use drivelab_host::tools::{Outputs, Package, Part, Source};
+use drivelab_host::{KernelLog, Options, Reader};
+
+use crate::input;
+
+/// The part of a file that is read to recognise it.
+const HEAD_BYTES: u64 = 1 << 20;
+/// Size limit of the output of tools in one file; `udevadm info -e` of the largest machines has 2 MB.
+const TEXT_BYTES_MAX: u64 = 64 << 20;
+/// Maximum number of files in a folder that are looked at.
+const FILES_MAX: usize = 1 << 18;
+/// Maximum depth of folders.
+const DEPTH_MAX: usize = 24;
+
+/// A machine described by files.
+#[derive(Debug, Default)]
+pub struct Shown {
+    package: Package,
+    outputs: Outputs,
+    sources: Vec<Source>,
+    log: Option<KernelLog>,
+    cut: Vec<PathBuf>,
+}
+
+impl Shown {
+    /// Reads what a path leads to if that describes a machine; `None` for any other file or folder.
+    ///
+    /// A device file is never opened.
+    pub fn add(&mut self, path: &Path) -> Result<bool, Refusal> {
+        let Ok(about) = std::fs::metadata(path) else { return Ok(false) };
+        if about.is_dir() {
+            return self.add_folder(path);
+        }
+        if !about.is_file() {
+            return Ok(false);
+        }
+        let what = "read the file";
+        let mut file = File::open(path).at_path(what, path)?;
+        let mut head = Vec::new();
+        (&mut file).take(HEAD_BYTES).read_to_end(&mut head).at_path(what, path)?;
+        file.rewind().at_path(what, path)?;
+        if is_archive(&head) {
+            return self.add_archive(path, file);
+        }
+        let name = name_of(path);
+        if Outputs::default().add(&name, &paste::clean(head.clone()).text).is_some() {
+            let mut bytes = head;
+            if bytes.len() as u64 == HEAD_BYTES {
+                bytes.clear();
+                file.take(TEXT_BYTES_MAX).read_to_end(&mut bytes).at_path(what, path)?;
+            }
+            self.add_text(&name, &paste::clean(bytes).text);
+            return Ok(true);
+        }
+        let log = KernelLog::read(head.as_slice()).unwrap_or_default();
+        if !(log.stamped || log.release.is_some()) || !log.names_disks() {
+            return Ok(false);
+        }
+        self.set_log(&name, input::kernel_log(path)?);
+        Ok(true)
+    }
+
+    fn add_text(&mut self, name: &str, text: &str) {
+        let Some(rest) = self.outputs.add(name, text) else { return };
+        let log = KernelLog::parse(&rest);
+        if log.names_disks() && log.stamped {
+            self.log.get_or_insert(log);
+        }
+    }
+
+    fn set_log(&mut self, name: &str, log: KernelLog) {
+        self.log.get_or_insert(log);
+        self.note(name, "kernel log");
+    }
+
+    fn note(&mut self, name: &str, tool: &str) {
+        self.sources.push(Source { file: name.to_owned(), tools: vec![tool.to_owned()] });
+    }
+
+    fn add_archive(&mut self, path: &Path, file: File) -> Result<bool, Refusal> {
+        let package = match Package::of_archive(file) {
+            Ok(Some(package)) if !package.is_empty() => package,
+            // A compressed log is none, and neither is an archive of anything else.
+            _ => return self.add_compressed_log(path),
+        };
+        self.add_package(path, package);
+        Ok(true)
+    }
+
+    fn add_compressed_log(&mut self, path: &Path) -> Result<bool, Refusal> {
+        let Ok(log) = input::kernel_log(path) else { return Ok(false) };
+        if log.names_disks() {
+            self.set_log(&name_of(path), log);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    fn add_package(&mut self, path: &Path, mut package: Package) {
+        if package.cut {
+            self.cut.push(path.to_owned());
+        }
+        for (name, text) in std::mem::take(&mut package.outputs) {
+            self.add_text(&name, &text);
+        }
+        for (place, item) in package.tree.items {
+            self.package.tree.items.entry(place).or_insert(item);
+        }
+        self.note(&name_of(path), "files of /sys and /proc");
+    }
+
+    /// A sosreport that was unpacked, or a captured tree. The root of this machine is neither.
+    fn add_folder(&mut self, path: &Path) -> Result<bool, Refusal> {
+        let is_tree = path.join("sys/block").is_dir() && path.join("proc").is_dir();
+        let is_here = path.join("proc/self/ns").is_dir();
+        if !(path.join("sos_commands").is_dir() || is_tree) || is_here {
+            return Ok(false);
+        }
+        let mut package = Package::default();
+        let mut count = 0;
+        collect(path, "", 0, &mut count, &mut package).at_path("read the folder", path)?;
+        self.add_package(path, package);
+        Ok(true)
+    }
+
+    /// The reader of the machine, and the options of its inspection; `tree` is what is known of it
+    /// from a captured tree.
+    pub fn into_options(self, tree: Option<Recording>, options: Options) -> (Reader, Options) {
+        let mut known = self.package.tree;
+        for (path, item) in tree.map(|tree| tree.items).unwrap_or_default() {
+            known.items.entry(path).or_insert(item);
+        }
+        let described = !known.items.keys().any(|path| path.starts_with("sys/"));
+        let (tree, facts, mut sources) = self.outputs.into_tree(known);
+        sources.extend(self.sources);
+        let log = options.log.clone().or(self.log);
+        let reader = Reader::of("the files", tree);
+        (reader, Options { log, facts, sources, described, log_of_any_machine: false, ..options })
+    }
+
+    /// The files of which a part was left out.
+    pub fn cut(&self) -> &[PathBuf] {
+        &self.cut
+    }
+}
+
+/// Adds what is below a folder; links are kept as links, and never followed.
+fn collect(
+    base: &Path,
+    below: &str,
+    depth: usize,
+    count: &mut usize,
+    package: &mut Package,
+) -> std::io::Result<()> {
+    if depth > DEPTH_MAX {
+        return Ok(());
+    }
+    let mut entries: Vec<_> = std::fs::read_dir(base.join(below))?.flatten().collect();
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        *count += 1;
+        if *count > FILES_MAX {
+            package.cut = true;
+            return Ok(());
+        }
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let path = if below.is_empty() { name } else { format!("{below}/{name}") };
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() {
+            let wanted = ["sys", "proc", "sos_commands"];
+            if depth > 0 || wanted.contains(&path.as_str()) {
+                collect(base, &path, depth + 1, count, package)?;
+            }
+        } else if let Some(part) = Part::of(&path) {
+            add_entry(&entry.path(), kind, part, package);
+        }
+    }
+    Ok(())
+}
+
+fn add_entry(path: &Path, kind: std::fs::FileType, part: Part, package: &mut Package) {
+    if kind.is_symlink() {
+        if let (Ok(target), Part::Tree(place)) = (std::fs::read_link(path), part) {
+            let target = target.to_string_lossy().into_owned();
+            package.tree.items.entry(place).or_insert(Item::Link(target));
+        }
+        return;
+    }
+    if !kind.is_file() {
+        return;
+    }
+    let Ok(file) = File::open(path) else { return };
+    let mut bytes = Vec::new();
+    // A file that cannot be read is as good as missing.
+    if file.take(part.limit() as u64).read_to_end(&mut bytes).is_ok() {
+        package.add(part, bytes);
+    }
+}
+
+/// tar, gzip, xz, zstd.
+fn is_archive(head: &[u8]) -> bool {
+    let magic: [&[u8]; 3] = [b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd"];
+    head.get(257..262) == Some(b"ustar") || magic.iter().any(|it| head.starts_with(it))
+}
+
+fn name_of(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    name.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn inspect(shown: Shown) -> drivelab_host::Inspection {
+        let (mut reader, options) = shown.into_options(None, Options::default());
+        drivelab_host::inspect_within(&mut reader, &[], &options).unwrap()
+    }
+
+    const SMART: &str = "smartctl 7.2 2020-12-30 r5155 [x86_64-linux]\n\
+        === START OF INFORMATION SECTION ===\n\
+        Device Model:     WDC WD40EFRX-68N32N0\n\
+        Serial Number:    WD-1\n\
+        User Capacity:    4,000,787,030,016 bytes [4.00 TB]\n\
+        Rotation Rate:    5400 rpm\n\
+        SATA Version is:  SATA 3.1, 6.0 Gb/s (current: 3.0 Gb/s)\n\
+        === START OF READ SMART DATA SECTION ===\n\
+        SMART overall-health self-assessment test result: PASSED\n\
+        197 Current_Pending_Sector  0x0012   100   100   000    Old_age   Always       -       8\n";
+
+    #[test]
+    fn outputs_in_several_files_are_one_machine() {
+        let folder = tempfile::tempdir().unwrap();
+        let smart = folder.path().join("smart.txt");
+        fs::write(&smart, SMART).unwrap();
+        let lsblk = folder.path().join("lsblk.json");
+        let json = r#"{"blockdevices": [{"name": "sda", "type": "disk", "tran": "sata",
+            "size": 4000787030016, "rota": true, "sched": "mq-deadline", "rq-size": 64,
+            "model": "WDC WD40EFRX-68N32N0", "serial": "WD-1"}]}"#;
+        fs::write(&lsblk, json).unwrap();
+        let mut shown = Shown::default();
+        assert!(shown.add(&smart).unwrap());
+        assert!(shown.add(&lsblk).unwrap());
+        let found = inspect(shown);
+        assert_eq!(found.devices.len(), 1, "{:?}", found.devices);
+        let disk = &found.devices[0];
+        assert_eq!((disk.name.as_str(), disk.rpm), ("sda", Some(5400)));
+        assert_eq!(disk.queue.scheduler.as_deref(), Some("mq-deadline"));
+        let ids: Vec<String> = disk.findings.iter().map(|found| found.id.to_string()).collect();
+        assert!(ids.contains(&"medium-errors".to_owned()), "{ids:?}");
+        assert!(ids.contains(&"link-below-capability".to_owned()), "{ids:?}");
+        assert!(found.environment.missing.iter().any(|it| it.contains("kernel log")));
+    }
+
+    #[test]
+    fn other_files_and_folders_are_no_description() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = folder.path().join("notes.txt");
+        fs::write(&text, "smart people: read this\n").unwrap();
+        let mut shown = Shown::default();
+        assert!(!shown.add(&text).unwrap());
+        assert!(!shown.add(folder.path()).unwrap());
+        assert!(!shown.add(Path::new("/")).unwrap());
+        assert!(!shown.add(Path::new("/dev/null")).unwrap());
+        assert!(!shown.add(&folder.path().join("missing")).unwrap());
+    }
+
+    fn place(folder: &tempfile::TempDir, path: &str, text: &str) {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn a_sosreport_is_a_tree_with_outputs() {
+        let folder = tempfile::tempdir().unwrap();
+        place(&folder, "sys/block/sda/size", "7814037168\n");
+        place(&folder, "sys/block/sda/queue/scheduler", "[none] mq-deadline\n");
+        place(&folder, "proc/sys/kernel/osrelease", "5.14.0-70\n");
+        place(&folder, "sos_commands/ata/smartctl_-a_.dev.sda", SMART);
+        place(&folder, "etc/passwd", "root:x:0:0\n");
+        let mut shown = Shown::default();
+        assert!(shown.add(folder.path()).unwrap());
+        let found = inspect(shown);
+        assert_eq!(found.environment.kernel.as_deref(), Some("5.14.0-70"));
+        let disk = found.devices.iter().find(|disk| disk.name == "sda").unwrap();
+        assert_eq!(disk.model.as_deref(), Some("WDC WD40EFRX-68N32N0"));
+        assert!(disk.health.is_some());
+    }
+}
