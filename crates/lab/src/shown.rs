@@ -15,7 +15,7 @@ use crate::input;
 
 /// The part of a file that is read to recognise it.
 const HEAD_BYTES: u64 = 1 << 20;
-/// Size limit of the output of tools in one file; `udevadm info -e` of the largest machines has 2 MB.
+/// Size limit of the output of tools in one file; `udevadm info -e` of a large machine has 2 MB.
 const TEXT_BYTES_MAX: u64 = 64 << 20;
 /// Maximum number of files in a folder that are looked at.
 const FILES_MAX: usize = 1 << 18;
@@ -50,7 +50,7 @@ impl Shown {
         (&mut file).take(HEAD_BYTES).read_to_end(&mut head).at_path(what, path)?;
         file.rewind().at_path(what, path)?;
         if is_archive(&head) {
-            return self.add_archive(path, file);
+            return Ok(self.add_archive(path, file));
         }
         let name = name_of(path);
         if Outputs::default().add(&name, &paste::clean(head.clone()).text).is_some() {
@@ -87,23 +87,23 @@ impl Shown {
         self.sources.push(Source { file: name.to_owned(), tools: vec![tool.to_owned()] });
     }
 
-    fn add_archive(&mut self, path: &Path, file: File) -> Result<bool, Refusal> {
+    fn add_archive(&mut self, path: &Path, file: File) -> bool {
         let package = match Package::of_archive(file) {
             Ok(Some(package)) if !package.is_empty() => package,
             // A compressed log is none, and neither is an archive of anything else.
             _ => return self.add_compressed_log(path),
         };
         self.add_package(path, package);
-        Ok(true)
+        true
     }
 
-    fn add_compressed_log(&mut self, path: &Path) -> Result<bool, Refusal> {
-        let Ok(log) = input::kernel_log(path) else { return Ok(false) };
-        if log.names_disks() {
+    fn add_compressed_log(&mut self, path: &Path) -> bool {
+        let log = input::kernel_log(path).ok().filter(KernelLog::names_disks);
+        let is_one = log.is_some();
+        if let Some(log) = log {
             self.set_log(&name_of(path), log);
-            return Ok(true);
         }
-        Ok(false)
+        is_one
     }
 
     fn add_package(&mut self, path: &Path, mut package: Package) {
@@ -135,7 +135,7 @@ impl Shown {
 
     /// The reader of the machine, and the options of its inspection; `tree` is what is known of it
     /// from a captured tree.
-    pub fn into_options(self, tree: Option<Recording>, options: Options) -> (Reader, Options) {
+    pub fn into_options(self, tree: Option<Recording>, options: &Options) -> (Reader, Options) {
         let mut known = self.package.tree;
         for (path, item) in tree.map(|tree| tree.items).unwrap_or_default() {
             known.items.entry(path).or_insert(item);
@@ -145,7 +145,9 @@ impl Shown {
         sources.extend(self.sources);
         let log = options.log.clone().or(self.log);
         let reader = Reader::of("the files", tree);
-        (reader, Options { log, facts, sources, described, log_of_any_machine: false, ..options })
+        let (serials, temperature) = (options.serials, options.temperature);
+        let own = Options { log, facts, sources, described, ..Options::default() };
+        (reader, Options { serials, temperature, ..own })
     }
 
     /// The files of which a part was left out.
@@ -225,7 +227,7 @@ mod tests {
     use super::*;
 
     fn inspect(shown: Shown) -> drivelab_host::Inspection {
-        let (mut reader, options) = shown.into_options(None, Options::default());
+        let (mut reader, options) = shown.into_options(None, &Options::default());
         drivelab_host::inspect_within(&mut reader, &[], &options).unwrap()
     }
 

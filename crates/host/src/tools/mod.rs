@@ -250,7 +250,7 @@ mod tests {
     }
 
     const LSPCI: &str = "\
-00:1d.0 PCI bridge [0604]: Intel Corporation Device [8086:a298] (rev f0) (prog-if 00 [Normal decode])
+00:1d.0 PCI bridge [0604]: Intel Device [8086:a298] (rev f0) (prog-if 00 [Normal decode])
 \tBus: primary=00, secondary=01, subordinate=01, sec-latency=0
 \tCapabilities: [40] Express (v2) Root Port (Slot+), MSI 00
 \t\tLnkCap:\tPort #9, Speed 8GT/s, Width x4, ASPM L1, Exit Latency L1 <16us
@@ -312,9 +312,9 @@ mod tests {
 
     #[test]
     fn a_healthy_record_has_no_finding() {
-        let attributes = "  5 Reallocated_Sector_Ct   0x0033   100   100   010    Pre-fail  Always       -       0\n\
-            197 Current_Pending_Sector  0x0012   100   100   000    Old_age   Always       -       0\n\
-            199 UDMA_CRC_Error_Count    0x003e   200   200   000    Old_age   Always       -       0\n\
+        let attributes = "  5 Reallocated_Sector_Ct 0x0033 100 100 010 Pre-fail Always - 0\n\
+            197 Current_Pending_Sector 0x0012 100 100 000 Old_age Always - 0\n\
+            199 UDMA_CRC_Error_Count 0x003e 200 200 000 Old_age Always - 0\n\
             # 1  Extended offline    Completed without error       00%     20000         -\n\
             # 2  Extended offline    Completed: read failure       90%     10000         123\n";
         let found = inspected(&[("smart.txt", &format!("{ATA}{attributes}"))]);
@@ -380,6 +380,10 @@ mod tests {
         assert!(disk.findings[0].evidence.starts_with("udevadm, lsblk: "), "{:?}", disk.findings);
     }
 
+    fn lines_of_outputs() -> Vec<&'static str> {
+        LSPCI.lines().chain(NVME.lines()).chain(ATA.lines()).collect()
+    }
+
     proptest::proptest! {
         #[test]
         fn any_text_is_read_without_a_panic(text in "\\PC*") {
@@ -390,11 +394,13 @@ mod tests {
         fn parts_of_outputs_are_read_without_a_panic(
             lines in proptest::collection::vec(
                 proptest::prop_oneof![
-                    proptest::sample::select(LSPCI.lines().chain(NVME.lines()).chain(ATA.lines()).collect::<Vec<_>>())
+                    proptest::sample::select(lines_of_outputs())
                         .prop_map(str::to_owned),
-                    "(P: /devices/|E: (DEVPATH|SUBSYSTEM|PARTN|MAJOR|DM_NAME)=|NAME +SIZE|sda +|└─sda1 +|\
+                    "(P: /devices/|E: (DEVPATH|SUBSYSTEM|PARTN|MAJOR|DM_NAME)=|NAME +SIZE|\
+                      sda +|└─sda1 +|\
                       N: |/dev/sda:|ATA device, with|27: IDE 00.0: 10600 Disk|SysFS ID: /|\
-                      SysFS Device Link: /devices/|Hardware Class: disk|# 1 +Extended|NAME=\"|0x07  0x008)\
+                      SysFS Device Link: /devices/|Hardware Class: disk|# 1 +Extended|\
+                      NAME=\"|0x07  0x008)\
                       [ -~é│]{0,40}",
                 ],
                 0..40,
@@ -407,7 +413,8 @@ mod tests {
         fn json_of_any_shape_is_read_without_a_panic(
             key in "(smartctl|blockdevices|Devices|critical_warning)",
             other in "(device|children|Subsystems|percent_used|ata_smart_attributes)",
-            value in "(0|-1|1e99|\"x\"|\\[\\]|\\[\\{\\}\\]|\\{\"table\": \\[1\\]\\}|null|18446744073709551615)",
+            value in "(0|-1|1e99|\"x\"|\\[\\]|\\[\\{\\}\\]|\\{\"table\": \\[1\\]\\}|null|\
+                      18446744073709551615)",
         ) {
             inspected(&[("f", &format!("{{\"{key}\": {value}, \"{other}\": {value}}}"))]);
         }

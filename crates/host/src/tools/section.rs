@@ -204,7 +204,8 @@ mod tests {
         );
         assert_eq!(
             tools(
-                "00:1f.2 SATA controller [0106]: Intel [8086:1c03]\n\tLnkSta: x\n\n00:1f.3 SMBus: y z\n"
+                "00:1f.2 SATA controller [0106]: Intel [8086:1c03]\n\tLnkSta: x\n\n\
+                 00:1f.3 SMBus: y z\n"
             ),
             [(Tool::Lspci, 3), (Tool::Lspci, 1)]
         );

@@ -61,7 +61,7 @@ impl Scope {
             None => None,
         };
         let own = Options { log: self.dmesg.as_ref().and(options.log), ..Options::default() };
-        let (reader, options) = shown.into_options(tree.transpose().map_err(refused)?, own);
+        let (reader, options) = shown.into_options(tree.transpose().map_err(refused)?, &own);
         Ok(Subject { reader, options, wanted, here: false })
     }
 

@@ -83,7 +83,7 @@ fn verdict(device: &Device, health: &Health, findings: &mut Findings) {
     seen.extend(health.failing.iter().cloned());
     seen.extend(spare.map(|(spare, limit)| format!("{}, {}", spare.seen, limit.seen)));
     let fix = format!(
-        "save the data now, and replace the drive: it expects to fail by its maker's own limits; {}",
+        "save the data now, and replace the drive: it fails by its maker's own limits; {}",
         again(device)
     );
     let found = one(
@@ -153,8 +153,8 @@ fn cable(device: &Device, health: &Health, findings: &mut Findings) {
     let many = errors.value >= CRC_MIN;
     let severity = if many { Severity::Warn } else { Severity::Info };
     let fix = format!(
-        "replace the SATA cable, or reseat the drive in its backplane, and compare the number a day \
-         later: it never falls, and one that stays is of a fault that was mended; {}",
+        "replace the SATA cable, or reseat the drive in its backplane, and compare the number a \
+         day later: it never falls, and one that stays is of a fault that was mended; {}",
         again(device)
     );
     let message = "transfers on the cable arrived damaged and were repeated";
