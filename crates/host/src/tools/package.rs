@@ -178,15 +178,15 @@ impl Package {
 mod tests {
     use super::*;
 
-    fn tree(path: &str) -> Option<Part> {
-        Some(Part::Tree(path.to_owned()))
+    fn tree(path: &str) -> Part {
+        Part::Tree(path.to_owned())
     }
 
     #[test]
     fn parts_are_known_by_their_paths() {
-        assert_eq!(Part::of("sos-box/sys/block/sda/size"), tree("sys/block/sda/size"));
-        assert_eq!(Part::of("./sys/block"), tree("sys/block"));
-        assert_eq!(Part::of("proc/mdstat"), tree("proc/mdstat"));
+        assert_eq!(Part::of("sos-box/sys/block/sda/size"), Some(tree("sys/block/sda/size")));
+        assert_eq!(Part::of("./sys/block"), Some(tree("sys/block")));
+        assert_eq!(Part::of("proc/mdstat"), Some(tree("proc/mdstat")));
         assert_eq!(Part::of("proc/meminfo"), None);
         assert_eq!(Part::of("sos/sos_commands/kernel/dmesg"), Some(Part::Log));
         let output = Some(Part::Output("smartctl_-a_.dev.sda".into()));
