@@ -1,18 +1,29 @@
 //! The sign-flip permutation test.
 //!
 //! Without a difference, the arm of a block with the larger value is a coin toss. The test compares
-//! the observed sum with the sums under all, or very many, other tosses.
+//! the observed sum with the sums under all, or very many, other tosses; of tens of thousands of
+//! blocks with the normal limit of these sums, whose error is bounded.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::distribution::normal;
 
 /// Up to here all 2^n tosses are tried.
 pub const EXACT_MAX: usize = 16;
 /// Random tosses above: a p of 5 % is then known to 0.3 points (two standard errors).
 pub const RANDOM_FLIPS: u32 = 20_000;
 /// Blocks up to which all of these are tried; above, fewer in proportion, so that the work is the
-/// same. At the largest number of blocks, a p of 5 % is known to one point.
+/// same. At the largest number of blocks, a p of 5 % is known to one point (by flips).
 const WITH_ALL_FLIPS_MAX: usize = 10_000;
+/// The normal limit is taken above this number of blocks: there fewer flips would be tried.
+const LIMIT_ABOVE: usize = WITH_ALL_FLIPS_MAX;
+/// The constant of the Berry-Esseen inequality for sums of variables that need not be alike
+/// (Shevtsova 2013, "On the absolute constants in the Berry-Esseen inequality and its structural and
+/// nonuniform improvements": 0.5583).
+const BERRY_ESSEEN: f64 = 0.5583;
+/// The largest error of the limit that is accepted; above, flips are tried.
+const LIMIT_ERROR_MAX: f64 = 0.01;
 /// Flips whose sums are computed together.
 const AT_ONCE: usize = 256;
 /// Words of signs that are sorted by block together: a line of the processor's cache.
@@ -22,7 +33,32 @@ pub(crate) const TIE: f64 = 1e-12;
 
 /// Returns the two-sided p value of "the centre of `d` is zero".
 pub fn p_value(d: &[f64], seed: u64) -> f64 {
-    Tosses::new(d.len(), seed).p_value(d)
+    LastTosses::default().p_value(d, seed)
+}
+
+/// Returns the p value by the normal limit of the sums, never smaller than that of all flips;
+/// `None` where the blocks are too few, or a few of them decide the sum, so that the limit is rough.
+pub(crate) fn p_value_in_the_limit(d: &[f64]) -> Option<f64> {
+    if d.len() <= LIMIT_ABOVE {
+        return None;
+    }
+    if d.iter().all(|v| *v == 0.0) {
+        return Some(1.0);
+    }
+    let squares: f64 = d.iter().map(|v| v * v).sum();
+    let cubes: f64 = d.iter().map(|v| v.abs() * v * v).sum();
+    let spread = squares.sqrt();
+    // Both tails.
+    let error = 2.0 * BERRY_ESSEEN * cubes / (squares * spread);
+    // Values that are too small to be squared have no finite error.
+    if !error.is_finite() || error > LIMIT_ERROR_MAX {
+        return None;
+    }
+    let z = d.iter().sum::<f64>().abs() / spread;
+    let normal = 2.0 * normal::upper_tail(z) + error;
+    // Hoeffding's inequality: exact, and the smaller one far out, where the error is most of the sum.
+    let hoeffding = 2.0 * libm::exp(-0.5 * z * z);
+    Some(normal.min(hoeffding).min(1.0))
 }
 
 /// The number of flips tried, and their choice.
@@ -141,6 +177,11 @@ impl Tosses {
 pub(crate) struct LastTosses(Option<Tosses>);
 
 impl LastTosses {
+    /// Returns the two-sided p value of "the centre of `d` is zero".
+    pub(crate) fn p_value(&mut self, d: &[f64], seed: u64) -> f64 {
+        p_value_in_the_limit(d).unwrap_or_else(|| self.of(d.len(), seed).p_value(d))
+    }
+
     /// Returns the flips of `blocks` blocks.
     pub(crate) fn of(&mut self, blocks: usize, seed: u64) -> &Tosses {
         if self.0.as_ref().is_none_or(|last| (last.blocks, last.seed) != (blocks, seed)) {
@@ -214,6 +255,45 @@ mod tests {
         check(10_000, 20_000);
         check(20_000, 10_000);
         check(100_000, 2_000);
+    }
+
+    /// Log ratios of many blocks around `centre`, in units of their standard deviation.
+    fn many(blocks: u32, centre: f64) -> Vec<f64> {
+        (0..blocks)
+            .map(|i| normal::quantile((f64::from(i) + 0.5) / f64::from(blocks)) + centre)
+            .collect()
+    }
+
+    #[test]
+    fn the_limit_is_near_the_flips_and_not_below_their_bound() {
+        let blocks = 100_000;
+        for z in [0.0, 0.5, 1.0, 1.96, 2.5, 3.5] {
+            let d = many(blocks, z / f64::from(blocks).sqrt());
+            let limit = p_value_in_the_limit(&d).expect("many blocks that are alike");
+            let flips = Tosses::new(d.len(), 7).p_value(&d);
+            // A p of 2,000 flips is known to 2.2 points (two standard errors of a p of one half).
+            assert!((limit - flips).abs() < 0.03, "z = {z}: {limit}, by flips {flips}");
+            assert!(limit >= 2.0 * normal::upper_tail(z), "z = {z}: {limit}");
+        }
+    }
+
+    #[test]
+    fn the_limit_far_out_is_the_bound_that_holds_exactly() {
+        let d = many(100_000, 10.0 / f64::from(100_000).sqrt());
+        let p = p_value_in_the_limit(&d).expect("many blocks that are alike");
+        assert!(p < 1e-20, "{p}");
+    }
+
+    #[test]
+    fn few_blocks_and_blocks_of_which_few_decide_have_no_limit() {
+        assert_eq!(p_value_in_the_limit(&many(10_000, 0.0)), None);
+        assert_eq!(p_value_in_the_limit(&vec![0.0; 50_000]), Some(1.0));
+        assert_eq!(p_value_in_the_limit(&vec![1e-200; 50_000]), None);
+        let mut d = many(50_000, 0.0);
+        d[3] = 1_000.0;
+        assert_eq!(p_value_in_the_limit(&d), None);
+        // The flips see that one value decides: the rest adds to it or takes from it.
+        assert!(p_value(&d, 1) > 0.4);
     }
 
     #[test]

@@ -23,7 +23,8 @@ pub enum Adjustment {
     None,
     /// Step-down max-T with sign flips: all members of the role share their blocks.
     MaxT,
-    /// Holm for p values, Bonferroni for intervals: the members have different blocks.
+    /// Holm for p values, Bonferroni for intervals: the members have different blocks, or tens of
+    /// thousands, whose p values come from the normal limit of the flips.
     Holm,
 }
 

@@ -22,7 +22,7 @@ pub use simultaneous::{Critical, simultaneous};
 use crate::compare::{self, CompareError};
 use crate::criteria::Criteria;
 use crate::pair::Pair;
-use crate::sign_flip::LastTosses;
+use crate::sign_flip::{LastTosses, p_value_in_the_limit};
 
 /// One comparison of a family: a metric, or an arm against the baseline.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,9 +108,11 @@ fn adjust_role(members: &[Member], adjusted: &mut [Adjusted], role: Role, tosses
     // All members of a role share their flips, so one seed and one level hold for them.
     let rules = members[first].criteria;
     let blocks = members[first].pairs.len();
-    // Max-T needs the same flips for all metrics, and so the same blocks.
-    let shared = indices.iter().all(|&i| members[i].pairs.len() == blocks);
     let rows: Vec<Vec<f64>> = indices.iter().map(|&i| log_ratios(&members[i])).collect();
+    // Max-T needs the same flips for all metrics, and so the same blocks. Of so many blocks that the
+    // p values need no flips, what Holm's method loses by ignoring the correlation is little.
+    let shared = indices.iter().all(|&i| members[i].pairs.len() == blocks)
+        && !rows.iter().all(|row| p_value_in_the_limit(row).is_some());
     let (p, adjustment) = if shared {
         (max_t_of(&rows, tosses.of(blocks, rules.seed)), Adjustment::MaxT)
     } else {
