@@ -11,6 +11,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::fs::{FlockOperation, Mode, fchmod, flock, fstat};
+use rustix::io::Errno;
 
 use super::folder::{Folder, Identity};
 use super::owners::trusted;
@@ -104,10 +105,15 @@ impl Marked {
         let (own, of_folder) = (fstat(&lock), fstat(&folder));
         let is_ours = own.and_then(|own| Ok(own.st_uid == of_folder?.st_uid));
         let locked = flock(&lock, FlockOperation::NonBlockingLockExclusive);
-        let is_there =
-            || -> io::Result<bool> { Ok(folder.identity_of(marker.name)? == Identity::of(&lock)?) };
+        let is_there = || match folder.identity_of(marker.name) {
+            Ok(identity) => Ok(identity == Identity::of(&lock)?),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        };
         let checked = match (is_ours, locked) {
             (Ok(true), Ok(())) => is_there(),
+            // Another process is removing it.
+            (Ok(true), Err(Errno::WOULDBLOCK)) => Ok(false),
             (Ok(false), _) => Err(foreign()),
             (Err(error), _) | (_, Err(error)) => Err(error.into()),
         };
@@ -241,6 +247,24 @@ mod tests {
             entries.map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
+    }
+
+    /// Each of them takes folders of the others that are not locked yet for remains.
+    #[test]
+    fn makers_at_once_all_have_a_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let parent = Folder::open(dir.path()).unwrap();
+                    for _ in 0..500 {
+                        let made = Marked::make_new(&parent, "run-", &MARKER).unwrap();
+                        fs::write(made.folder().path().join("data"), "x").unwrap();
+                    }
+                });
+            }
+        });
+        assert!(names(dir.path()).is_empty());
     }
 
     #[test]
