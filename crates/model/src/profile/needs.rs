@@ -29,11 +29,6 @@ impl Missing {
 
 // Each deviation is the logarithm of the factor between the model and what was published, and an
 // estimate where nothing was (docs/internals/modelled-disks.md).
-const SEQUENTIAL_READS: Missing = Missing {
-    what: "reads of several planes at once and the drive's own read-ahead: real drives read small \
-           requests in sequence up to twice as fast",
-    sigma: 0.4,
-};
 const SLC_BLOCKS: Missing = Missing {
     what: "blocks written as SLC: real drives of this kind write faster at first, and slower once \
            they are full",
@@ -48,9 +43,6 @@ const BOTH_SECTORS: Missing = Missing {
     sigma: 0.25,
 };
 
-/// Requests below this size are answered faster in sequence by drives that read ahead.
-const READ_AHEAD: u64 = 128 << 10;
-
 impl Profile {
     /// The mechanisms that `workload` needs and the model with these options lacks.
     pub fn missing_for(&self, workload: &Workload, options: &Options) -> Vec<Missing> {
@@ -59,10 +51,6 @@ impl Profile {
         let mut missing = Vec::new();
         match &self.body {
             Body::Ssd(ssd) => {
-                let outstanding = u64::from(workload.pace.iodepth()) * block;
-                if rw.reads() && !rw.is_random() && outstanding < READ_AHEAD {
-                    missing.push(SEQUENTIAL_READS);
-                }
                 // In the steady state such blocks are full.
                 let state = options.precondition.unwrap_or(ssd.precondition);
                 let fills = !flushes && state != Precondition::Steady;

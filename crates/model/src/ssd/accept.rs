@@ -85,7 +85,7 @@ impl Ssd {
             if !self.buffer.holds(unit)
                 && let Some(slot) = self.backend.on_flash(unit)
             {
-                self.backend.read(now, slot, 1, command);
+                self.backend.read(now, slot, 1, command, false);
                 self.command(tag).rest += 1;
             }
         }
@@ -135,6 +135,8 @@ impl Ssd {
     fn begin_read(&mut self, now: Time, tag: Tag, request: &Request, events: &mut Events) {
         let (first, end) = self.parts.units(request);
         let command = u32::try_from(tag.index()).expect("tags are few");
+        // Only in a stream is a page likely to be in a register: the firmware does not look otherwise.
+        let continues = self.stream.continues(request);
         let mut reads = 0;
         let mut run = None;
         for unit in (first..end).map(Unit) {
@@ -148,7 +150,7 @@ impl Ssd {
                 }
                 (before, Some(slot)) => {
                     if let Some((start, units)) = before {
-                        self.backend.read(now, start, units, command);
+                        self.backend.read(now, start, units, command, continues);
                         reads += 1;
                     }
                     Some((slot, 1))
@@ -156,7 +158,7 @@ impl Ssd {
             };
         }
         if let Some((start, units)) = run {
-            self.backend.read(now, start, units, command);
+            self.backend.read(now, start, units, command, continues);
             reads += 1;
         }
         if reads == 0 {
@@ -165,6 +167,7 @@ impl Ssd {
             return;
         }
         self.command(tag).left = reads;
+        self.follow(now, request, reads);
     }
 
     /// Drops the units that are completely in the range.

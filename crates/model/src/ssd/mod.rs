@@ -12,6 +12,7 @@ pub mod flash;
 pub mod ftl;
 mod map_cache;
 mod parts;
+mod read_ahead;
 mod state;
 
 pub use backend::{BackendRules, SlcRules};
@@ -34,6 +35,7 @@ use commit::Commits;
 use durable::DurableWrites;
 use ftl::{Unit, Written};
 use map_cache::CachedMap;
+use read_ahead::Stream;
 
 /// A command in progress.
 #[derive(Debug, Clone, Copy)]
@@ -85,6 +87,7 @@ pub(crate) struct Ssd {
     durable_writes: DurableWrites,
     commits: Option<Commits>,
     cached_map: Option<CachedMap>,
+    stream: Stream,
     /// Flushes that wait until the buffer is clean; no write enters it meanwhile.
     drains: VecDeque<Tag>,
     outcomes: Vec<Outcome>,
@@ -117,6 +120,7 @@ impl Ssd {
             durable_writes: DurableWrites::default(),
             commits: parts.commit.map(|rules| Commits::new(rules, tags)),
             cached_map: parts.map_cache.map(|rules| CachedMap::new(rules, units)),
+            stream: Stream::default(),
             drains: VecDeque::with_capacity(tags),
             outcomes: Vec::with_capacity(tags),
             under_way: 0,

@@ -15,14 +15,16 @@ const PAGES: u32 = 4;
 pub(super) struct Stream {
     /// The end of that read, where its stream continues.
     end: Lba,
+    /// That read continued the one before it.
+    in_sequence: bool,
     /// The first unit that was not read ahead.
     ahead: u32,
 }
 
 impl Stream {
-    /// Returns true if `request` begins where the latest read ended.
+    /// Returns true if `request` is at least the third read in sequence: two may be by chance.
     pub(super) fn continues(&self, request: &Request) -> bool {
-        request.lba == self.end
+        self.in_sequence && request.lba == self.end
     }
 }
 
@@ -31,6 +33,7 @@ impl Ssd {
     /// command: others need the dies.
     pub(super) fn follow(&mut self, now: Time, request: &Request, reads: u32) {
         let continues = self.stream.continues(request);
+        self.stream.in_sequence = request.lba == self.stream.end;
         self.stream.end = request.end();
         let (first, end) = self.parts.units(request);
         if !continues {

@@ -100,6 +100,8 @@ const PAYLOAD: u32 = (1 << 30) - 1;
 const FOLD_READ: u32 = 1 << 16;
 const FOLD_ERASE: u32 = 2 << 16;
 const DIE: u32 = FOLD_READ - 1;
+/// The payload of `MAP` for a page that is read ahead: no command has this number.
+const AHEAD: u32 = PAYLOAD - 1;
 /// The payload of `MAP` for a page that is programmed: no command has this number.
 const COMMIT: u32 = PAYLOAD;
 
@@ -177,18 +179,21 @@ impl Backend {
         slc_die.unwrap_or_else(|| self.ftl.shape().die_of_slot(slot))
     }
 
-    /// Returns true if one read of the cells returns both slots.
+    /// Returns true if one read of the cells returns both slots: of all planes together.
     #[inline]
     pub(super) fn same_page(&self, one: Slot, other: Slot) -> bool {
-        one.0 / self.units_per_page == other.0 / self.units_per_page
+        one.0 / self.program_units == other.0 / self.program_units
     }
 
-    /// Reads `units` units of the page of `slot` for the command with number `number`.
+    /// Reads `units` units of the page of `slot` for the command with number `number`; `looks` in
+    /// the register of the die first.
     #[inline]
-    pub(super) fn read(&mut self, now: Time, slot: Slot, units: u32, number: u32) {
+    pub(super) fn read(&mut self, now: Time, slot: Slot, units: u32, number: u32, looks: bool) {
         debug_assert!(number <= PAYLOAD, "{number} does not fit into a token");
         let (page, token) = (self.page_in_block(slot), READ | number);
-        let command = Command { kind: Kind::Read, page, units, token };
+        // All planes of a die are read together, so this is the page of all of them.
+        let register = slot.0 / self.program_units;
+        let command = Command { kind: Kind::Read, page, units, register, looks, token };
         self.flash.submit(now, self.die_of(slot), command);
     }
 
@@ -196,8 +201,14 @@ impl Backend {
     pub(super) fn read_map(&mut self, now: Time, part: u32, number: u32) {
         // Striped over the dies like data; its slots are not modelled.
         let die = Die(part % self.ftl.shape().dies);
-        let command = Command { kind: Kind::Read, page: part, units: 1, token: MAP | number };
-        self.flash.submit(now, die, command);
+        self.flash.submit(now, die, Command::new(Kind::Read, part, 1, MAP | number));
+    }
+
+    /// Reads the page of `slot` into the register of its die, where a later read finds it.
+    pub(super) fn read_ahead(&mut self, now: Time, slot: Slot) {
+        let register = slot.0 / self.program_units;
+        let read = Command::new(Kind::Read, self.page_in_block(slot), 0, MAP | AHEAD);
+        self.flash.submit(now, self.die_of(slot), Command { register, ..read });
     }
 
     /// Programs a page of the map. Its blocks are not modelled, only its time on a die.
@@ -205,7 +216,7 @@ impl Backend {
         let die = self.map_die;
         self.map_die = self.next_die(die);
         let (kind, page) = (Kind::Program, COMMIT_PAGE);
-        self.flash.submit(now, die, Command { kind, page, units: 1, token: MAP | COMMIT });
+        self.flash.submit(now, die, Command::new(kind, page, 1, MAP | COMMIT));
     }
 
     /// Brings the empty flash into the stationary state of random writes to the first `units`
@@ -363,7 +374,7 @@ impl Backend {
         };
         self.folding.busy[index] = true;
         let token = COLLECT | what | die.0;
-        self.flash.submit(now, die, Command { kind, page, units, token });
+        self.flash.submit(now, die, Command::new(kind, page, units, token));
     }
 
     fn folded(&mut self, now: Time, what: u32, die: Die) {
@@ -385,6 +396,9 @@ impl Backend {
         let mut finished = std::mem::take(&mut self.finished);
         for (at, token) in finished.drain(..) {
             let payload = token & PAYLOAD;
+            if token == MAP | AHEAD {
+                continue;
+            }
             outcomes.push(match token & !PAYLOAD {
                 READ => Outcome::Read(payload),
                 MAP if payload == COMMIT => Outcome::Committed,
@@ -445,11 +459,11 @@ impl Backend {
         if let Some(first) = copies.first() {
             let units = u32::try_from(copies.len()).expect("at most a page");
             let page = self.page_in_block(first.from);
-            self.flash.submit(now, die, Command { kind: Kind::Copy, page, units, token });
+            self.flash.submit(now, die, Command::new(Kind::Copy, page, units, token));
         } else {
             self.ftl.erase(die);
             let kind = self.erase_kind(die);
-            self.flash.submit(now, die, Command { kind, page: 0, units: 0, token });
+            self.flash.submit(now, die, Command::new(kind, 0, 0, token));
         }
         // The programs queue behind the read on the same die, so they cannot come too early.
         for copied in copies.drain(..) {
@@ -487,7 +501,7 @@ impl Backend {
     #[inline]
     fn program(&mut self, now: Time, slot: Slot, page: u32, index: u32) {
         let (units, token) = (self.program_units, PROGRAM | page);
-        let command = Command { kind: Kind::Program, page: index, units, token };
+        let command = Command::new(Kind::Program, index, units, token);
         self.flash.submit(now, self.die_of(slot), command);
     }
 

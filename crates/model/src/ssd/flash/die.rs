@@ -43,6 +43,8 @@ pub(super) struct DieState {
     interruptions: u32,
     /// Reads that overtook the suspended operation, or else the first of `others`.
     overtaken: u32,
+    /// The page in the register, which another read of it finds there.
+    register: u32,
 }
 
 /// The next activity of a die.
@@ -65,6 +67,7 @@ impl DieState {
             suspended: None,
             interruptions: 0,
             overtaken: 0,
+            register: Command::NO_PAGE,
         }
     }
 
@@ -113,11 +116,20 @@ impl DieState {
         let may_overtake = alone || self.overtaken < rules.overtaking_reads;
         if may_overtake && let Some(read) = self.reads.pop_front() {
             self.overtaken += u32::from(!alone);
+            let loaded = read.looks && read.register == self.register;
+            if loaded {
+                return self.array(now, Span::ZERO, read);
+            }
+            self.register = read.register;
             return self.array(now, read.array_time(rules) + rules.repeated(rng), read);
         }
         // Waiting reads go first only as often as the rules allow, counted from the last other
         // command.
         self.overtaken = 0;
+        if self.suspended.is_some() || !self.others.is_empty() {
+            // A program, an erase or a copy uses the register for other data.
+            self.register = Command::NO_PAGE;
+        }
         if let Some(Suspended { command, left }) = self.suspended.take() {
             let resume = rules.suspend.map_or(Span::ZERO, |suspend| suspend.resume);
             return self.array(now, resume + left, command);

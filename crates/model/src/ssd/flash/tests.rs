@@ -40,7 +40,7 @@ fn check(rules: FlashRules, commands: &[(u64, u32, Kind, u32)], expected: &[(u32
         let at = Time::from_ns(at * US);
         flash.advance(at, &mut finished);
         let units = u32::from(*kind != Kind::Erase);
-        flash.submit(at, Die(*die), Command { kind: *kind, page: *page, units, token });
+        flash.submit(at, Die(*die), Command::new(*kind, *page, units, token));
     }
     flash.advance(Time::MAX, &mut finished);
     let found: Vec<(u32, u64)> =
@@ -65,6 +65,26 @@ fn dies_of_one_channel_share_nothing_but_its_transfers() {
     check(rules(1, 2), &reads([0, 0]), &[(0, 60), (1, 120)]);
     check(rules(1, 2), &reads([0, 1]), &[(0, 60), (1, 70)]);
     check(rules(2, 2), &reads([0, 1]), &[(0, 60), (1, 60)]);
+}
+
+/// A page that was read is in the register until the die does anything else.
+#[test]
+fn a_second_read_of_a_page_finds_it_in_the_register() {
+    let read = |page| (Kind::Read, page);
+    let program = (Kind::Program, Command::NO_PAGE);
+    let steps = [read(3), read(3), read(4), program, read(4)];
+    let mut flash = Flash::new(rules(1, 1));
+    let mut finished = Vec::new();
+    for (token, (kind, register)) in (0..).zip(steps) {
+        let now = Time::from_ns(u64::from(token) * 10_000 * US);
+        flash.advance(now, &mut finished);
+        let command = Command { register, looks: true, ..Command::new(kind, 0, 1, token) };
+        flash.submit(now, Die(0), command);
+    }
+    flash.advance(Time::MAX, &mut finished);
+    let took: Vec<u64> =
+        finished.iter().map(|(at, token)| at.ns() / US - u64::from(*token) * 10_000).collect();
+    assert_eq!(took, [60, 10, 60, 610, 60]);
 }
 
 #[test]
@@ -148,7 +168,8 @@ fn every_command_is_done_once() {
                 _ => Kind::Read,
             };
             let units = u32::from(kind != Kind::Erase);
-            let command = Command { kind, page: u32::from(token % 5 == 0), units, token };
+            let page = u32::from(token % 5 == 0);
+            let command = Command::new(kind, page, units, token);
             let die = Die(u32::try_from(rng.below(7)).unwrap());
             let least = command.array_time(&rules) + Span::from_us(10 * u64::from(units));
             work[die.0 as usize] += least;
