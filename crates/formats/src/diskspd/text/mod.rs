@@ -11,15 +11,23 @@ use crate::sign::in_a_line;
 
 const RESULTS: &str = "Results for timespan";
 const TOTAL: &str = "total:";
+const MIB: f64 = 1_048_576.0;
 /// Rows of percentiles that are read, and their names.
 const PERCENTILES: [(&str, &str); 4] =
     [("50th", "p50"), ("99th", "p99"), ("3-nines", "p99_9"), ("max", "max")];
 /// The tables, and the prefix of their figures.
 const TABLES: [(&str, &str); 3] = [("Total IO", ""), ("Read IO", "read_"), ("Write IO", "write_")];
 
-/// True if a text contains such results.
+/// True if a text contains such results, or a table of them alone.
 pub fn is_diskspd_text(text: &str) -> bool {
-    text.contains(TOTAL) && in_a_line(text, RESULTS, |line| line.trim().starts_with(RESULTS))
+    text.contains(TOTAL)
+        && (in_a_line(text, RESULTS, |line| line.trim().starts_with(RESULTS))
+            || in_a_line(text, "I/O per s", is_head))
+}
+
+/// `thread |  bytes  |  I/Os  |  MiB/s  |  I/O per s |  file`.
+fn is_head(line: &str) -> bool {
+    line.trim().starts_with("thread |") && line.contains("I/O per s")
 }
 
 /// Reads every time span of a text, each as a run.
@@ -34,6 +42,10 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         } else if text.starts_with("Command Line:") {
             std::mem::take(&mut span).finish(&setup, &mut found);
             setup = Setup::default();
+        } else if text == TABLES[0].0 && (span.line == 0 || span.has_total()) {
+            // People copy the table alone.
+            std::mem::take(&mut span).finish(&setup, &mut found);
+            span = Span { line: line.number, table: Some(0), ..Span::default() };
         } else if span.line == 0 {
             setup.take(text);
         } else {
@@ -117,6 +129,11 @@ impl Span {
         *values.get(at.checked_sub(1)?)?
     }
 
+    /// True if the table of all requests was read.
+    fn has_total(&self) -> bool {
+        self.bytes_per_s > 0.0
+    }
+
     /// True if a table of this kind has figures.
     fn has(&self, kind: &str) -> bool {
         self.figures.iter().any(|figure| figure.name.starts_with(kind))
@@ -132,7 +149,12 @@ impl Span {
             return Ok(());
         };
         let latency_ms = self.cell(&values, "AvgLat");
-        let rate = bytes / self.seconds;
+        let printed = ["MiB/s", "MB/s"].iter().find_map(|name| self.cell(&values, name));
+        // The printed rate is rounded.
+        let rate = match printed {
+            Some(mib) if self.seconds <= 0.0 => mib * MIB,
+            _ => bytes / self.seconds,
+        };
         // A direction that was not tested is a row of zeros.
         if iops > 0.0 && rate.is_finite() {
             if kind.is_empty() {

@@ -87,6 +87,17 @@ fn a_load_of_one_direction_has_its_figures_once() {
 }
 
 #[test]
+fn a_table_without_the_report_around_it_has_the_printed_rate() {
+    let at = RUN.find("Total IO").unwrap();
+    let table = &RUN[at..RUN.find("Read IO").unwrap()];
+    assert!(is_diskspd_text(table) && !is_diskspd_text("total: 5\nI/O per s"));
+    let twice = values(&format!("it was slow:\n{table}Score: 5550740\n{table}"));
+    let rate = ("bytes_per_s".to_owned(), 4.14 * 1_048_576.0);
+    assert_eq!(twice.iter().filter(|figure| **figure == rate).count(), 2, "{twice:?}");
+    assert_eq!(parse(&table.repeat(2)).unwrap().runs.len(), 2);
+}
+
+#[test]
 fn the_cache_of_the_system_is_named() {
     let cached = RUN.replace("software cache disabled", "using software cache");
     let phase = &parse(&cached).unwrap().runs[0].phases[0];
