@@ -100,7 +100,11 @@ fn row(
     let kind = if name == "Total" { String::new() } else { format!("{}_", slug(name)) };
     for (size, cell) in sizes.iter().zip(cells) {
         match figures(cell, &kind) {
-            Some(figures) => add(phases, size, figures, line.number)?,
+            Some(figures) if figures.iter().all(|figure| figure.value > 0.0) => {
+                add(phases, size, figures, line.number)?;
+            }
+            // The script prints a sum of zero where fio did not run.
+            Some(_) => found.unread(line.number, "no requests: fio did not run"),
             // A size that was not tested has an empty cell.
             None if cell.is_empty() => {}
             None => found.unread(line.number, &format!("{} is not a rate", quote(cell))),

@@ -56,6 +56,17 @@ fn the_document_has_the_same_figures() {
 }
 
 #[test]
+fn a_table_of_a_fio_that_did_not_run_has_no_result() {
+    let empty = "fio Disk Speed Tests (Mixed R/W 50/50):\nBlock Size | 4k (IOPS)\n\
+                 Read | ()\nTotal | 0.00 KB/s (0)\n";
+    let error = parse(empty).unwrap_err().to_string();
+    let expected = "it contains no results of yabs.sh: line 3: `()` is not a rate";
+    assert!(error.starts_with(expected), "{error}");
+    let error = parse(&empty.replace("Read | ()\n", "")).unwrap_err().to_string();
+    assert!(error.contains("line 3: no requests: fio did not run"), "{error}");
+}
+
+#[test]
 fn cells_that_are_no_rates_are_listed() {
     let imported = parse(&TEXT.replace("1.17 GB/s", "fast")).unwrap();
     assert_eq!(imported.unknown, ["line 8: `fast     (997)` is not a rate"]);
