@@ -47,6 +47,12 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             }
             part = name;
         } else if let Some((name, value)) = row(text) {
+            if part == "unsynced" && METHODS.contains(&name) {
+                // Only a part of the next report was copied.
+                part = PARTS[0].1;
+                finish(begin, std::mem::take(&mut phases), &mut found);
+                begin = 0;
+            }
             begin = if begin == 0 { line.number } else { begin };
             match decimal(value) {
                 Some(value) => add(line, part, name, value, &mut phases)?,
@@ -167,6 +173,15 @@ Non-sync'ed 8kB writes:
         let through = "           87.954 ops/sec   11370 usecs/op";
         check(&RUN.replace("           n/a", through), Label::Nature(Nature::DriveCache));
         check(&RUN.replace("493.815", "823959.133"), Label::NotDisk);
+    }
+
+    #[test]
+    fn a_second_report_without_its_headings_is_not_called_unsynced() {
+        let runs = parse(&format!("{RUN}in FreeBSD:\n  fsync  6676.001 ops/sec  150 usecs/op\n"));
+        let runs = runs.unwrap().runs;
+        assert_eq!(runs.len(), 2);
+        let phase = &runs[1].phases[0];
+        assert_eq!((phase.name.as_str(), phase.nature), ("one_write", Nature::JournalSync));
     }
 
     #[test]
