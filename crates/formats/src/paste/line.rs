@@ -34,6 +34,7 @@ impl<'a> Line<'a> {
             || self.text.contains(is_blank)
             || (self.indent > 0 && blanks > 0)
             || is_fence(self.text)
+            || inline_code(self.text).is_some()
             || unquoted(self.text, false).1 > 0
             || without_prompt(self.text).is_some()
     }
@@ -61,6 +62,9 @@ impl<'a> Line<'a> {
         if is_fence(text) {
             changes.fences += 1;
             text = "";
+        } else if let Some(code) = inline_code(text) {
+            changes.fences += 1;
+            text = code;
         } else if let Some(command) = without_prompt(text) {
             changes.prompts += 1;
             text = command;
@@ -156,6 +160,12 @@ fn is_fence(text: &str) -> bool {
     language.is_some_and(|language| {
         language.len() <= LANGUAGE_MAX && !language.contains(['`', '~', ' '])
     })
+}
+
+/// The text of a line that Markdown marks as code as a whole.
+fn inline_code(text: &str) -> Option<&str> {
+    let code = text.trim().strip_prefix('`')?.strip_suffix('`')?;
+    (!code.is_empty() && !code.contains('`')).then_some(code)
 }
 
 /// The command behind a prompt: `[root@h ~]# dd ...`, `user@host:~$ fio ...`, `$ fio`, or

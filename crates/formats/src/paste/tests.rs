@@ -74,6 +74,13 @@ fn what_a_mail_or_a_page_adds_is_skipped() {
 }
 
 #[test]
+fn a_line_that_is_code_as_a_whole_loses_its_marks() {
+    let note = "Of the text: skipped 1 fence of a code block.";
+    check(b"it was\n`3;fio-3.19;a`\n", "it was\n3;fio-3.19;a\n", note);
+    check(b"`a` and `b`\n``\n", "`a` and `b`\n``\n", "");
+}
+
+#[test]
 fn a_result_in_the_comment_of_a_program_is_read() {
     check(b"// a\n//   b\n\n", "a\n  b\n\n", "Of the text: skipped 2 marks of a comment.");
     check(b"// a\nb\n", "// a\nb\n", "");
