@@ -12,6 +12,7 @@ use crate::found::{Found, figure, phase, transfer};
 use crate::quantity::{Comma, bytes_per_s};
 use crate::sign::in_a_line;
 
+const SINGLE: &str = "I/O speed";
 const TIMES: &str = "min/avg/max/mdev = ";
 
 /// The name of a run, without the mean that the script computes.
@@ -30,9 +31,18 @@ fn run(line: &str) -> Option<&str> {
     is_run(name.trim_start_matches('(').trim_end_matches(')').trim()).then_some(value.trim())
 }
 
+/// The rate of a script with a single run, of which bench.sh was made: `I/O speed : 31.4 MB/s`.
+fn single_run(line: &str) -> Option<&str> {
+    let (key, value) = line.trim().split_once(':')?;
+    (key.trim() == SINGLE).then_some(value.trim())
+}
+
 /// True if a text contains such lines.
 pub fn is_bench_sh(text: &str) -> bool {
-    in_a_line(text, "1st run", |line| run(line).is_some_and(|value| rate(value).is_some()))
+    let has = |word, value_of: fn(&str) -> Option<&str>| {
+        in_a_line(text, word, |line| value_of(line).is_some_and(|value| rate(value).is_some()))
+    };
+    has("1st run", run) || has(SINGLE, single_run)
 }
 
 /// Some versions colour the value; the escapes are cut off.
@@ -53,9 +63,10 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             is_of_nench = true;
         } else if let Some(test) = text.strip_prefix("ioping: ") {
             of_ioping = if test.starts_with("seek") { "seek" } else { "sequential_read" };
-        } else if let Some(value) = run(text) {
+        } else if let Some(value) = run(text).or_else(|| single_run(text)) {
             // Trials begin in one line: the mean that the script prints is not read.
-            begin = if text.contains("1st run") { line.number } else { begin };
+            let is_first = text.contains("1st run") || single_run(text).is_some();
+            begin = if is_first { line.number } else { begin };
             match rate(value).filter(|rate| *rate > 0.0) {
                 Some(rate) => {
                     let figures = vec![figure("bytes_per_s", rate, "B/s", Better::More)];
@@ -114,6 +125,17 @@ dd: sequential write speed
         let phases = imported.runs.iter().flat_map(|run| &run.phases);
         let metrics = phases.flat_map(drivelab_core::record::Phase::metrics);
         metrics.filter(|it| !it.is_detail).map(|it| (it.name, it.value)).collect()
+    }
+
+    #[test]
+    fn the_single_run_of_older_scripts_is_read() {
+        let text = "CPU model :  Intel\nI/O speed :  31.4 MB/s\nI/O speed :  639 MB/s\n";
+        assert!(is_bench_sh(text) && !is_bench_sh("I/O speed : fast\n"));
+        let imported = parse(text).unwrap();
+        let lines: Vec<usize> = imported.runs.iter().map(|run| run.line).collect();
+        assert_eq!(lines, [2, 3]);
+        let name = "write.bytes_per_s".to_owned();
+        assert_eq!(values(text), [(name.clone(), 31.4e6), (name, 639e6)]);
     }
 
     #[test]
