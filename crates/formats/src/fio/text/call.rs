@@ -12,6 +12,9 @@ use crate::quantity::PERCENTILES;
 /// Maximum number of jobs of a call: fio runs 4096 on a machine.
 const JOBS_MAX: usize = 1 << 13;
 
+/// Seconds within which a call prints the reports of all its jobs.
+const PRINTED_WITHIN_S: u32 = 60;
+
 /// The directions as fio prints them; `mixed` is all together (`unified_rw_reporting`).
 pub(super) const KINDS: [&str; 4] = ["read", "write", "trim", "mixed"];
 
@@ -52,6 +55,8 @@ pub(super) struct Job {
     pub(super) name: String,
     /// Group and process: a second report of both is one of the same job.
     pub(super) key: String,
+    /// The day and the second of it in which the report was printed.
+    pub(super) printed: Option<(String, u32)>,
     pub(super) error: Option<i64>,
     /// Requests that failed, with `continue_on_error`.
     pub(super) failed: u64,
@@ -107,6 +112,18 @@ impl Call {
 
     pub(super) fn knows(&self, job: &Job) -> bool {
         self.known.contains_key(&(job.name.clone(), job.key.clone()))
+    }
+
+    /// True unless the report was printed at another time than the last one: a call prints those of
+    /// all its jobs at its end.
+    pub(super) fn is_printed_with(&self, job: &Job) -> bool {
+        let last = self.jobs.last().and_then(|last| last.printed.as_ref());
+        last.zip(job.printed.as_ref()).is_none_or(|(last, this)| {
+            let apart = last.1.abs_diff(this.1);
+            // Midnight lies between two days.
+            let apart = if last.0 == this.0 { apart } else { 86_400_u32.saturating_sub(apart) };
+            apart <= PRINTED_WITHIN_S
+        })
     }
 
     /// The job whose report is being read.

@@ -17,6 +17,8 @@ use call::{Call, Job, KINDS, LABELS, Latency};
 
 /// Maximum number of words of a command line.
 const OPTIONS_MAX: usize = 1000;
+/// A report has fewer lines from one direction to the next.
+const APART: usize = 60;
 /// In the first line of each job's report.
 const REPORT: &str = ": (groupid=";
 
@@ -85,6 +87,10 @@ struct Reader {
     target: Target,
     /// Nanoseconds of a percentile's unit.
     unit_ns: f64,
+    /// The lines of the current job that follow all its directions have begun.
+    is_past_rates: bool,
+    /// The line of the last direction, 0 for none.
+    rates_line: usize,
 }
 
 impl Reader {
@@ -107,26 +113,34 @@ impl Reader {
             // All reports of a call precede the sums of its groups.
             (self.call.is_reported, self.kind) = (true, None);
             self.target = Target::None;
-        } else if self.is_new(text) {
+        } else if self.is_new(line.number, text) {
             self.report(line.number, "", &format!("pid=line{}", line.number), found);
             self.figure(text);
         } else if self.call.jobs.is_empty() || self.call.is_reported {
             self.command(text, found);
-        } else if !self.figure(text) {
-            found.unknown(line.number, text);
+        } else {
+            if is_rates(text) {
+                self.rates_line = line.number;
+            }
+            if !self.figure(text) {
+                found.unknown(line.number, text);
+            }
         }
     }
 
-    /// True if a line begins a report without its head: the first, or one that repeats a direction.
-    fn is_new(&mut self, text: &str) -> bool {
+    /// True if a line begins a report without its head: the first, or one that repeats a direction
+    /// or is too far from the directions above. Notes quote such lines alone.
+    fn is_new(&mut self, line: usize, text: &str) -> bool {
         let has_rates = is_rates(text);
         if self.call.jobs.is_empty() || self.call.is_reported {
             return has_rates || is_sync(text);
         }
         let kind = text.split(':').next().unwrap_or_default().trim();
         let at = KINDS.iter().position(|it| *it == kind).filter(|_| has_rates);
-        let job = self.call.current().filter(|job| job.name.is_empty());
-        at.zip(job).is_some_and(|(at, job)| job.sides[at].bytes_per_s > 0.0)
+        let is_apart = self.rates_line > 0 && line - self.rates_line > APART;
+        let is_elsewhere = self.is_past_rates || is_apart;
+        let job = self.call.current();
+        at.zip(job).is_some_and(|(at, job)| is_elsewhere || job.sides[at].bytes_per_s > 0.0)
     }
 
     /// A command line above the output states whether requests bypass the page cache.
@@ -153,18 +167,21 @@ impl Reader {
     }
 
     fn report(&mut self, line: usize, name: &str, rest: &str, found: &mut Found) {
-        // A client of fio marks each server: `<host> NAME`, and sums them up.
+        // A client of fio marks each server: `<host> NAME`, and sums them up; clocks differ.
+        let is_of_server = name.starts_with('<');
         let name = name.split_once("> ").filter(|_| name.starts_with('<')).map_or(name, |it| it.1);
         let group = rest.split(',').next().unwrap_or_default();
         let key = format!("{group} {}", after(rest, "pid=").unwrap_or_default());
         let job = Job {
             name: name.to_owned(),
             key,
+            printed: printed(rest).filter(|_| !is_of_server),
             error: after(rest, "err=").and_then(|it| it.trim_end_matches(':').parse().ok()),
             ..Job::default()
         };
         let is_headless = name.is_empty() && !self.call.jobs.is_empty();
-        if self.call.is_reported && !self.call.knows(&job) || is_headless {
+        let is_other = self.call.is_reported || !self.call.is_printed_with(&job);
+        if is_other && !self.call.knows(&job) || is_headless {
             self.end(found);
         }
         if self.call.jobs.is_empty() {
@@ -172,6 +189,7 @@ impl Reader {
         }
         self.call.is_reported = false;
         (self.kind, self.target) = (None, Target::None);
+        (self.is_past_rates, self.rates_line) = (false, line);
         self.call.add(job, found);
     }
 
@@ -184,6 +202,7 @@ impl Reader {
         let Some((key, rest)) = text.split_once(':') else { return true };
         // Before version 3 `read` has a blank before its colon.
         let key = key.trim();
+        self.is_past_rates |= ["cpu", "IO depths"].contains(&key);
         if let Some(kind) = KINDS.iter().position(|kind| *kind == key) {
             (self.kind, self.target) = (Some(kind), Target::None);
             return job.sides[kind].rates(rest);
@@ -296,6 +315,17 @@ impl Job {
         self.sides[3].count = counts.iter().take(3).sum();
         self.sync.count = counts.get(3).copied().unwrap_or(0.0);
     }
+}
+
+/// The day and the second of it in `err= 0: pid=1559: Mon Jan  5 20:39:06 2026`.
+fn printed(rest: &str) -> Option<(String, u32)> {
+    let (_, date) = rest.split_once("pid=")?.1.split_once(": ")?;
+    let time = date.split_whitespace().find(|word| word.matches(':').count() == 2)?;
+    let mut second = 0;
+    for part in time.split(':') {
+        second = second * 60 + part.parse::<u32>().ok().filter(|it| *it <= 60)?;
+    }
+    Some((date.replace(time, ""), second))
 }
 
 fn is_letter(c: char) -> bool {

@@ -134,6 +134,38 @@ fn snapshots_of_a_call_are_one_run_and_calls_are_several() {
 }
 
 #[test]
+fn lines_that_notes_quote_below_a_report_are_calls_of_their_own() {
+    let iops = |text: &str| {
+        let imported = parse(text).unwrap();
+        let rate = |run: &drivelab_core::foreign::ImportedRun| {
+            run.phases[0].figures.iter().find(|it| it.name == "iops").unwrap().value
+        };
+        imported.runs.iter().map(rate).collect::<Vec<f64>>()
+    };
+    let head = "test: (groupid=0, jobs=1): err= 0: pid=1559: Mon Jan  5 20:39:06 2026\n";
+    let read = "  read: IOPS=45, BW=45.7MiB/s (47.9MB/s)(958MiB/20975msec)\n";
+    let write = "  write: IOPS=86, BW=346KiB/s (354kB/s)(3576KiB/10344msec); 0 zone resets\n";
+    assert_eq!(
+        iops(&format!("{head}{read}with a cache:\n{}", read.replace("45,", "94,"))),
+        [45.0, 94.0]
+    );
+    assert_eq!(iops(&format!("{head}{read}{write}")), [131.0]);
+    assert_eq!(iops(&format!("{head}{read}{}{write}", "note\n".repeat(80))), [45.0, 86.0]);
+    let end = "  cpu          : usr=0.01%, sys=0.14%, ctx=1547, majf=0, minf=11\n";
+    assert_eq!(iops(&format!("{head}{read}{end}{write}")), [45.0, 86.0]);
+    // Copies of a job are printed together.
+    let copy = head.replace("1559", "1560").replace("39:06", "39:07");
+    assert_eq!(iops(&format!("{head}{read}{copy}{read}")), [90.0]);
+    let later = copy.replace("20:39", "20:52");
+    assert_eq!(iops(&format!("{head}{read}{later}{read}")), [45.0, 45.0]);
+    let next_day = copy.replace("Jan  5", "Jan  6");
+    assert_eq!(iops(&format!("{head}{read}{next_day}{read}")), [45.0, 45.0]);
+    let before = head.replace("20:39:06", "23:59:58");
+    let after = next_day.replace("20:39:07", "00:00:01");
+    assert_eq!(iops(&format!("{before}{read}{after}{read}")), [90.0]);
+}
+
+#[test]
 fn a_report_without_its_head_is_read() {
     let from = NEW.find("  read: IOPS").unwrap();
     let pasted = &NEW[from..NEW.find("Run status").unwrap()];
