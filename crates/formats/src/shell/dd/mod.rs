@@ -117,6 +117,8 @@ impl Summary {
         let (rate, time) = (parts.next()?, parts.next()?);
         parts.next()?;
         let (_, unit) = split(rate, Comma::Decimal)?;
+        // Notes follow the line: `211 MB/s  (!!)`.
+        let unit = unit.split_whitespace().next()?;
         let (value, of_time) = seconds(time)?;
         let is_rate = unit.ends_with("B/s") || unit.ends_with("B/с");
         let unit_ns = ns_of(of_time).or_else(|| (of_time == "с").then_some(1e9))?;

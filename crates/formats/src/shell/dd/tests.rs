@@ -53,6 +53,7 @@ fn every_wording_is_read() {
     check("104857600 bytes (100.0MB) copied, 0.500000 seconds, 200.0MB/s", 209_715_200.0);
     check("1000 bytes transferred in 0.25 secs (4000 bytes/sec)", 4000.0);
     check("1000000 Bytes (1,0 MB, 977 KiB) kopiert, 0,5 s, 2,0 MB/s", 2e6);
+    check("1000 bytes copied, 0.5 s, 2 kB/s   (!!)", 2000.0);
     check("64 bytes copied, 5.6e-05 s, 1.1 MB/s", 64.0 / 5.6e-5);
     check("1000000 байт (1,0 MB) скопирован, 0,5 s, 2,0 MB/s", 2e6);
     for text in ["1 of 3, 2 s, fine", "12 bytes", "1024+0 records in", "a b, c s, 1 MB/s"] {
