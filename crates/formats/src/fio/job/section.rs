@@ -13,6 +13,8 @@ use drivelab_core::{JobSchedule, Polling, Refusal};
 const NAME_BYTES_MAX: usize = 4096;
 /// Maximum number of notes of a job; there are fewer keys.
 const NOTES_MAX: usize = 100;
+/// The size of a block of a job that names none.
+const BS_DEFAULT: u64 = 4096;
 
 /// A section's options so far; a job's section begins as a copy of the global one.
 #[derive(Debug, Clone, Default)]
@@ -401,10 +403,28 @@ impl Section {
         }
         let several = self.numjobs.is_some_and(|jobs| jobs > 1) && self.filename.is_some();
         if several && !rw.is_random() && self.conduct.offset_increment.is_none() {
+            if self.is_too_small_to_divide() {
+                self.conduct.offset_increment = Some(Bytes::ZERO);
+                self.note("numjobs", "all jobs use the same blocks, as in fio");
+                return;
+            }
             let why = "each sequential job gets its own part of the region; `offset_increment=0` \
                        makes all use the same blocks, as in fio";
             self.note("numjobs", why);
         }
+    }
+
+    /// True if the part of a copy of the job would be smaller than a block.
+    fn is_too_small_to_divide(&self) -> bool {
+        let files = self.extent.filesize.unwrap_or_default().get();
+        let size = bytes(self.extent.size);
+        let region = if size == 0 || files > 0 && files < size { files } else { size };
+        let block = match (self.workload.bs, &self.workload.bssplit) {
+            (Some(bs), _) => bs.get(),
+            (None, Some(sizes)) => sizes.largest().get(),
+            (None, None) => BS_DEFAULT,
+        };
+        region > 0 && region / u64::from(self.numjobs.unwrap_or(1)) < block
     }
 
     /// As fio names files: the job's name, the number of the copy, and the number of the file; in

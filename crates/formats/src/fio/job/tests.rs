@@ -103,6 +103,7 @@ fn sizes_are_taken_from_the_target_where_they_are_shares_of_it_or_absent() {
     let tenth = Bytes::new(25 * 65_536);
     assert_eq!(of("bs=64k\nsize=10%\noffset=50%"), (Some(Bytes::mib(8)), Some(tenth), Some(25)));
     assert_eq!(of("size=100%"), (None, None, Some(4096)));
+    assert_eq!(of("size=100%%"), of("size=100%"));
     assert_eq!(of("bs=1m\nio_size=200%"), (None, None, Some(32)));
     assert_eq!(of("size=1m\nio_size=50%").2, Some(128), "of the job's size");
     assert_eq!(of("filesize=1m\nsize=8m").1, Some(Bytes::mib(1)));
@@ -292,6 +293,9 @@ fn copies_of_a_job_have_files_of_their_own_unless_one_is_named() {
     let shared = job("size=1m\nnumjobs=2\nfilename=x\nrw=write");
     assert_eq!(shared.targets, ["x"]);
     assert!(shared.notes[0].contains("offset_increment=0"), "{:?}", shared.notes);
+    let small = job("filesize=64k\nbs=64k\nnumjobs=2\nfilename=x\nrw=read");
+    assert_eq!(small.conduct.offset_increment, Some(Bytes::ZERO));
+    assert!(small.notes[0].contains("all jobs use the same blocks"), "{:?}", small.notes);
     let asked = job("size=1m\nnumjobs=2\nfilename=x\nrw=write\noffset_increment=0");
     assert_eq!((asked.conduct.offset_increment, asked.notes.len()), (Some(Bytes::ZERO), 0));
 }

@@ -367,9 +367,11 @@ impl Section {
 
     /// Bytes or a percentage; 100 % is equivalent to no value.
     fn part(&mut self, key: &str, value: &str) -> Result<Option<Part>, Refusal> {
-        let Some(percent) = value.strip_suffix('%') else {
+        // Scripts for a batch file double the sign; fio reads the number before it.
+        let percent = value.trim_end_matches('%');
+        if percent == value {
             return Ok(Some(Part::Bytes(self.bytes(key, value)?)));
-        };
+        }
         let percent: u64 = read(key, percent)?;
         if percent > 100 && key != "io_size" {
             return Err(Refusal::request(format!("`{key}`: {value} exceeds the maximum")));
