@@ -8,6 +8,7 @@
 pub mod boot;
 pub mod calendar;
 pub mod chance;
+pub mod cost;
 pub mod crash;
 pub mod initramfs;
 pub mod kernel;

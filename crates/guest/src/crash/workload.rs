@@ -26,26 +26,27 @@ pub struct WorkloadError {
 }
 
 impl WorkloadError {
-    /// Appends the end of the output of the user's commands, or of the console if they printed
-    /// nothing, to the message.
     fn new(message: impl Into<String>, ended: &RunResult) -> Self {
-        let all: Vec<&str> = ended.console.lines().collect();
-        let programs = match ended.how {
-            // The reason is the kernel's.
-            End::Crashed(_) => Vec::new(),
-            _ => of_programs(&all),
-        };
-        let (whose, lines) = if programs.is_empty() {
-            ("the guest's console", all)
-        } else {
-            ("its output", programs)
-        };
-        let last = lines[lines.len().saturating_sub(CONSOLE_LINES)..].iter();
-        let last = last.map(|line| line.chars().take(LINE_MAX).collect::<String>());
-        let last: Vec<String> = last.collect();
-        let message = message.into();
-        Self { message: format!("{message}; {whose} ends with:\n  {}", last.join("\n  ")) }
+        Self { message: with_output(message, ended) }
     }
+}
+
+/// Appends the end of the output of the user's commands, or of the console if they printed
+/// nothing, to a message.
+pub(crate) fn with_output(message: impl Into<String>, ended: &RunResult) -> String {
+    let all: Vec<&str> = ended.console.lines().collect();
+    let programs = match ended.how {
+        // The reason is the kernel's.
+        End::Crashed(_) => Vec::new(),
+        _ => of_programs(&all),
+    };
+    let (whose, lines) =
+        if programs.is_empty() { ("the guest's console", all) } else { ("its output", programs) };
+    let last = lines[lines.len().saturating_sub(CONSOLE_LINES)..].iter();
+    let last = last.map(|line| line.chars().take(LINE_MAX).collect::<String>());
+    let last: Vec<String> = last.collect();
+    let message = message.into();
+    format!("{message}; {whose} ends with:\n  {}", last.join("\n  "))
 }
 
 /// Returns the lines of a console that programs printed; those of the kernel begin with a time.

@@ -16,6 +16,7 @@ const DEPTH_MAX: u16 = 5;
 const ROOT: u32 = 2;
 const IS_64_BIT: u32 = 0x80;
 const HAS_EXTENTS: u32 = 0x8_0000;
+const HAS_ORPHAN_FILE: u32 = 0x1000;
 const FOLDER: u16 = 0x4000;
 const REGULAR: u16 = 0x8000;
 
@@ -24,6 +25,8 @@ pub(super) fn regions(read: Read<'_>) -> Option<Vec<Region>> {
     let mut found = vec![Region::new(1024, 1024, "superblock")];
     let journal = disk.inode(disk.journal);
     found.extend(journal.iter().flat_map(|inode| disk.regions(inode, "journal")));
+    let orphans = disk.inode(disk.orphans);
+    found.extend(orphans.iter().flat_map(|inode| disk.regions(inode, "orphan file")));
     disk.files(&mut found);
     disk.groups(&mut found);
     Some(found)
@@ -41,6 +44,8 @@ struct Disk<'a> {
     inode_bytes: u64,
     descriptor_bytes: u64,
     journal: u32,
+    /// The inode of the list of deleted files that are still open; 0 without that feature.
+    orphans: u32,
 }
 
 struct Inode {
@@ -77,6 +82,7 @@ impl<'a> Disk<'a> {
             inode_bytes: u64::from(half(s, 88)?),
             descriptor_bytes: if wide { u64::from(half(s, 254)?) } else { 32 },
             journal: word(s, 224)?,
+            orphans: if word(s, 92)? & HAS_ORPHAN_FILE == 0 { 0 } else { word(s, 640)? },
         };
         is_ext4.then_some(disk)
     }
@@ -250,11 +256,11 @@ mod tests {
     }
 
     /// One group: bitmaps in blocks 3 and 4, inodes in 5 and 6, the root's folder in 10, a journal
-    /// in 20 to 23, and a file in 30 and 31.
+    /// in 20 to 23, a file in 30 and 31, and the list of orphans in 45.
     fn image() -> Vec<u8> {
         let mut image = vec![0; 64 * BLOCK];
         let words = [(0, 16_u32), (4, 64), (20, 1), (24, 0), (32, 8192), (40, 16), (224, 8)];
-        for (at, word) in words {
+        for (at, word) in words.into_iter().chain([(92, HAS_ORPHAN_FILE), (640, 13)]) {
             put(&mut image, 1024 + at, &word.to_le_bytes());
         }
         put(&mut image, 1024 + 56, &0xEF53_u16.to_le_bytes());
@@ -264,6 +270,7 @@ mod tests {
         inode(&mut image, 2, FOLDER, 10, 1);
         inode(&mut image, 8, REGULAR, 20, 4);
         inode(&mut image, 12, REGULAR, 30, 2);
+        inode(&mut image, 13, REGULAR, 45, 1);
         put(&mut image, 10 * BLOCK, &12_u32.to_le_bytes());
         put(&mut image, 10 * BLOCK + 4, &1024_u16.to_le_bytes());
         put(&mut image, 10 * BLOCK + 6, &[7, 1]);
@@ -294,6 +301,7 @@ mod tests {
             (23, "journal"),
             (31, "file /kept.db"),
             (40, "data, or free"),
+            (45, "orphan file"),
         ];
         for (block, name) in expected {
             assert_eq!(holds(block), name, "block {block}");

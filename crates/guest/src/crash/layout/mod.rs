@@ -30,6 +30,12 @@ impl Layout {
         found.map_or_else(Self::default, |regions| Self { regions, other })
     }
 
+    /// Returns the regions that are known, as sectors from and to, each with its contents.
+    pub fn regions(&self) -> impl Iterator<Item = (u64, u64, &str)> {
+        let regions = self.regions.iter();
+        regions.map(|region| (region.from / 512, region.to.div_ceil(512), region.holds.as_str()))
+    }
+
     /// Returns the contents of the first sectors of a range.
     pub fn holds(&self, lba: Lba, sectors: Sectors) -> &str {
         let (from, to) = (lba.byte_offset().get(), (lba + sectors).byte_offset().get());
