@@ -6,6 +6,7 @@
 pub mod attachment;
 pub mod cells;
 pub mod comparison;
+pub mod cost;
 pub mod digest;
 pub mod figures;
 pub mod fleet;
