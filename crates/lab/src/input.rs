@@ -32,6 +32,10 @@ pub const JOB: Kind = Kind { what: "job file", limit: Bytes::mib(1) };
 pub const RECIPE: Kind = Kind { what: "recipe of a suite", limit: Bytes::mib(1) };
 /// A test against power cuts; the largest of ours has 2 KiB.
 pub const CRASH: Kind = Kind { what: "crash file", limit: Bytes::mib(1) };
+/// A program whose I/O is counted.
+pub const COST: Kind = Kind { what: "cost file", limit: Bytes::mib(1) };
+/// A bill: a program with ten thousand files has 4 MiB.
+pub const BILL: Kind = Kind { what: "bill of `cost`", limit: Bytes::mib(64) };
 /// A list of hosts: a million names.
 pub const HOSTS: Kind = Kind { what: "list of hosts", limit: Bytes::mib(32) };
 /// A sweep.

@@ -7,6 +7,7 @@
 
 pub mod archive;
 pub mod attached;
+pub mod cost;
 pub mod crash;
 pub mod durability;
 pub mod fleet;

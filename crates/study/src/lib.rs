@@ -13,6 +13,7 @@ mod asked;
 #[cfg(feature = "folders")]
 mod carry_out;
 pub mod command;
+pub mod cost;
 pub mod crash;
 mod effort;
 pub mod embedded;

@@ -3,11 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
+use drivelab_core::disk::Disk;
 use drivelab_core::units::{Bytes, Sectors, Span};
 use drivelab_core::{AtPath as _, Refusal};
 use drivelab_guest::boot::{Guest, Limit, Observer, RunResult};
 use drivelab_guest::initramfs::Initramfs;
 use drivelab_guest::kernel::Kernel;
+use drivelab_model::Drive;
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
 use drivelab_serve::drive::ServedDrive;
@@ -95,6 +97,21 @@ impl Rig {
         ran.map_err(Refusal::from)
     }
 
+    /// Boots a guest on any disk of this kind, with words for the kernel command line, and gives
+    /// the disk back.
+    pub fn boot_on<D: Disk + 'static>(
+        &self,
+        disk: D,
+        root: &Initramfs,
+        limit: Span,
+        arguments: &[String],
+    ) -> Result<(RunResult, D), Refusal> {
+        let (root, quiet) = (root.to_bytes(), ["quiet".to_owned()]);
+        let arguments = [&quiet, arguments].concat();
+        let ran = self.guest(&root, &arguments, limit).run(disk, &self.seen.hardware, None);
+        ran.map_err(Refusal::from)
+    }
+
     /// Boots a guest whose disk `watch` may exchange for another of [`Self::drive`].
     pub fn boot_watched(
         &self,
@@ -109,10 +126,24 @@ impl Rig {
         ran.map(|(ended, _)| ended).map_err(Refusal::from)
     }
 
+    /// The device behind the bytes, as it is when it is switched on.
+    pub fn device(&self) -> Result<Drive, Refusal> {
+        target::build_bare(&self.profile, &self.spec.options, self.seed)
+    }
+
+    /// The release of the kernel.
+    pub fn release(&self) -> &str {
+        &self.kernel.release
+    }
+
+    /// The drive and its options.
+    pub fn spec(&self) -> &DriveSpec {
+        &self.spec
+    }
+
     /// The drive as it is when it is switched on, with what `store` holds.
     pub fn drive(&self, store: Store) -> Result<ServedDrive, Refusal> {
-        let drive = target::build_bare(&self.profile, &self.spec.options, self.seed)?;
-        Ok(ServedDrive::new(drive, store, self.seed))
+        Ok(ServedDrive::new(self.device()?, store, self.seed))
     }
 
     fn guest<'a>(&'a self, root: &'a [u8], arguments: &'a [String], limit: Span) -> Guest<'a> {

@@ -34,6 +34,7 @@ pub use crash::Rig;
 pub use has::{GuestSetting, Has, memory, mount_options};
 pub use inside::Inside;
 pub use installed::{cache, find};
+pub(crate) use root::{add_maker, add_program};
 pub use shell::shell;
 pub use work::{Carried, check, check_load};
 

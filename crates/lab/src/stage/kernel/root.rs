@@ -34,7 +34,7 @@ pub(super) fn with_this_program(mut root: Initramfs) -> Result<Initramfs, Refusa
 }
 
 /// Adds a program, by its name or its path.
-pub(super) fn add_program(root: &mut Initramfs, program: &Path) -> Result<(), Refusal> {
+pub(crate) fn add_program(root: &mut Initramfs, program: &Path) -> Result<(), Refusal> {
     let Some(name) = program.file_name().and_then(|name| name.to_str()) else {
         let message = format!("`{}` is not a program", program.display());
         return Err(Refusal::request(message).hint("name a program, or its path"));
@@ -47,7 +47,7 @@ pub(super) fn add_program(root: &mut Initramfs, program: &Path) -> Result<(), Re
 }
 
 /// Adds the program that makes a file system.
-pub(super) fn add_maker(root: &mut Initramfs, file_system: FileSystem) -> Result<(), Refusal> {
+pub(crate) fn add_maker(root: &mut Initramfs, file_system: FileSystem) -> Result<(), Refusal> {
     let package = file_system.package();
     add_program(root, Path::new(&file_system.maker()))
         .map_err(|failure| failure.hint(format!("install it: sudo apt-get install {package}")))

@@ -1,0 +1,9 @@
+//! The I/O bill of a program: it runs in guests on metered drives, and each request is attributed.
+
+mod attributed;
+mod charged;
+mod holds;
+mod meter;
+mod run;
+
+pub use run::{Cost, limit_value};

@@ -1,0 +1,5 @@
+//! A program whose I/O is counted, as a file.
+
+mod file;
+
+pub use file::{CostFile, DriveClass};
