@@ -7,6 +7,7 @@ pub mod article;
 pub mod attachment;
 pub mod cells;
 pub mod comparison;
+pub mod cost;
 pub mod crash;
 pub mod drive;
 pub mod durability;
