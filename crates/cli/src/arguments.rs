@@ -42,6 +42,7 @@ Examples:
   drivelab serve seagate-st31000333as --nbd unix:/tmp/drive.sock    a slow disk for any program
   drivelab durability FILE                           does the drive keep acknowledged writes?
   drivelab crash FILE.toml                           does a program keep what it promised?
+  drivelab cost COMMAND                              what a program asks of a disk, exactly
   drivelab drive list                                the modelled drives
   drivelab inspect                                   how this machine's disks are attached
   drivelab advise                                    what would mislead a benchmark here
@@ -54,7 +55,7 @@ const GLOBAL: &str = "Global options";
 
 /// The verbs in groups, by what a user wants; any other verb is listed behind them.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Measure", &["run", "fio", "inspect", "advise", "sweep", "fleet"]),
+    ("Measure", &["run", "fio", "inspect", "advise", "cost", "sweep", "fleet"]),
     ("Conclude", &["study", "compare", "articles", "import", "show"]),
     ("Model", &["drive", "replay", "guest"]),
     ("Break", &["serve", "durability", "crash"]),
@@ -113,6 +114,7 @@ pub(crate) enum Verb {
     Serve(commands::serve::ServeArgs),
     Durability(commands::durability::DurabilityArgs),
     Crash(commands::crash::CrashArgs),
+    Cost(Box<commands::cost::CostArgs>),
     Drive(commands::drive::DriveArgs),
     Inspect(commands::inspect::InspectArgs),
     Advise(commands::inspect::advise::AdviseArgs),

@@ -17,8 +17,8 @@ use drivelab_lab::interrupt;
 
 use crate::arguments::{Arguments, Verb};
 use crate::commands::{
-    archive, compare, crash, drive, durability, fleet as fleets, generate, guest, import, inspect,
-    replay, report, run, serve, show, study, sweep, view,
+    archive, compare, cost, crash, drive, durability, fleet as fleets, generate, guest, import,
+    inspect, replay, report, run, serve, show, study, sweep, view,
 };
 use crate::exit::{Exit, Outcome};
 use crate::ui::Ui;
@@ -79,6 +79,7 @@ fn carry_out(command: Verb, ui: Ui) -> Outcome {
         Verb::Serve(arguments) => serve::run(&arguments, ui),
         Verb::Durability(arguments) => durability::run(&arguments, ui),
         Verb::Crash(arguments) => crash::run(&arguments, ui),
+        Verb::Cost(arguments) => cost::run(*arguments, ui),
         Verb::Drive(arguments) => drive::run(arguments, ui),
         Verb::Inspect(arguments) => inspect::run(&arguments, ui),
         Verb::Articles(arguments) => study::articles::run(&arguments, ui),

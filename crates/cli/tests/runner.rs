@@ -10,6 +10,7 @@ mod commands;
 mod common;
 mod compare;
 mod conformance;
+mod cost;
 mod crash;
 mod devices;
 mod disksim;

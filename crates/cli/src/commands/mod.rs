@@ -4,6 +4,7 @@ pub(crate) mod archive;
 pub(crate) mod arms;
 pub(crate) mod compare;
 pub(crate) mod completion;
+pub(crate) mod cost;
 pub(crate) mod crash;
 pub(crate) mod drive;
 pub(crate) mod durability;
