@@ -343,7 +343,9 @@ pub(super) mod tests {
         });
         let calls: Vec<CallCost> = calls.collect();
         let mut total = Requests::default();
-        calls.iter().for_each(|call| total.add(&call.requests));
+        for call in &calls {
+            total.add(&call.requests);
+        }
         let count = |is: fn(&CallCost) -> bool| {
             calls.iter().filter(|call| is(call)).map(|call| call.count).sum()
         };

@@ -53,18 +53,13 @@ pub(super) fn answer(gate: &Gate) -> String {
     let over = gate.changes.iter().filter(|change| change.is_exceeded).count();
     let less = gate.changes.len() - over;
     match (over, less) {
-        (0, 0) => "the bill is as it may be: nothing changed".into(),
-        (0, less) => format!("{} changed, and none is more than it may be", numbers(less)),
-        (over, _) => format!("{} more than it may be", numbers_are(over)),
+        (0, 0) => "nothing changed".into(),
+        (0, less) => format!("{} changed, none above what is allowed", counted(less, "number")),
+        (over, _) => {
+            let verb = if over == 1 { "is" } else { "are" };
+            format!("{} {verb} above what is allowed", counted(over, "number"))
+        }
     }
-}
-
-fn numbers(count: usize) -> String {
-    counted(count, "number")
-}
-
-fn numbers_are(count: usize) -> String {
-    if count == 1 { "1 number is".into() } else { format!("{count} numbers are") }
 }
 
 /// Says whether two runs had the same bill.
