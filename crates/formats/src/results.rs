@@ -9,6 +9,7 @@ use drivelab_core::foreign::{Imported, ImportedRun};
 use crate::counters::{iostat, prometheus};
 use crate::diskspd::text as diskspd_text;
 use crate::filesystem::{dbench, elbencho, ior, iozone, mdtest, vdbench};
+use crate::fio::histogram_log;
 use crate::fio::logs::{self, Kind, Unit};
 use crate::fio::{results as fio, text as fio_text, text::terse as fio_terse};
 use crate::found::{FIGURES_MAX, quoted_line};
@@ -145,8 +146,8 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         let hint = format!("give what is inside: `{program} FILE | drivelab import -`");
         return Err(ParseError::new(0, format!("it is compressed with {kind}"), hint));
     }
-    if logs::is_histogram_log(text) {
-        return Err(logs::histogram_log());
+    if histogram_log::is_histogram_log(text) {
+        return histogram_log::parse(text);
     }
     if let Some(first) = READERS.iter().position(|reader| (reader.is)(text)) {
         return several(text, first);

@@ -11,6 +11,7 @@ use drivelab_core::histogram::Histogram;
 use drivelab_core::record::{Better, Figure, Nature};
 use drivelab_core::units::{Ratio, Span};
 
+use super::histogram_log;
 use crate::found::{Found, figure, phase};
 use crate::quantity::PERCENTILES;
 
@@ -68,28 +69,10 @@ pub fn is_log(text: &str) -> bool {
     first.is_some_and(|text| Entry::read(Line { number: 1, text }).is_ok())
 }
 
-/// True if a text begins like a log of histograms (`--write_hist_log`): time, direction and block
-/// size, then the number of requests in each bin.
-pub fn is_histogram_log(text: &str) -> bool {
-    const BINS_MIN: usize = 8;
-    let first = text.trim_start_matches('\u{feff}').lines().find(|line| !line.trim().is_empty());
-    let fields = first.unwrap_or_default().split(',').map(|field| field.trim().parse::<u64>());
-    let fields: Option<Vec<u64>> = fields.map(Result::ok).collect();
-    fields.is_some_and(|it| it.len() >= 3 + BINS_MIN && it[1] < 3)
-}
-
-/// The refusal of a log of histograms.
-pub fn histogram_log() -> ParseError {
-    let what = "a log of histograms of fio (`--write_hist_log`), whose bins are not read";
-    let hint = "give the job's JSON (`--output-format=json+` has the same bins), or a log of \
-                `--write_lat_log`";
-    ParseError::new(0, what, hint)
-}
-
 /// Reads a log as one run.
 pub fn parse(text: &str, kind: Kind) -> Result<Imported, ParseError> {
-    if is_histogram_log(text) {
-        return Err(histogram_log());
+    if histogram_log::is_histogram_log(text) {
+        return histogram_log::parse(text);
     }
     let mut found = Found::new("fio");
     let mut sides: [Side; 3] = Default::default();
@@ -318,11 +301,10 @@ mod tests {
     }
 
     #[test]
-    fn a_log_of_histograms_is_named() {
-        let text = "1000, 0, 4096, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0\n";
-        let error = parse(text, Kind::Latency("clat", None)).unwrap_err().to_string();
-        assert!(error.starts_with("a log of histograms of fio"), "{error}");
-        assert!(!is_histogram_log("1000, 48211, 0, 0, 0\n"));
+    fn a_log_of_histograms_is_read_by_any_name() {
+        let text = format!("1000, 0, 4096, 0, 9{}\n", ", 0".repeat(27));
+        let kind = Kind::Latency("clat", None);
+        assert_eq!(figures(&text, kind)[0].0, "clat_coarse_bin_mean_ns");
     }
 
     #[test]

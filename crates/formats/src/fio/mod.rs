@@ -1,5 +1,6 @@
 //! fio: its job files, its results and its logs.
 
+pub mod histogram_log;
 pub mod job;
 pub mod logs;
 pub mod results;
