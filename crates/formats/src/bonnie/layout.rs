@@ -106,7 +106,13 @@ pub(super) fn is_csv(text: &str) -> bool {
     // A truncated line still begins with its version.
     let versioned = first.len() == 4 && (first.starts_with("1.9") || first.starts_with("2.0"));
     let size = rest.split(',').next().unwrap_or("");
-    versioned || (rest.matches(',').count() + 1 >= COMMAS_MIN && is_size(size))
+    versioned || (rest.matches(',').count() + 1 >= COMMAS_MIN && is_host(first) && is_size(size))
+}
+
+/// The name of a machine, with which a line of 1.03 begins: no number, and nothing with blanks. Any
+/// table of numbers has lines with enough commas.
+fn is_host(text: &str) -> bool {
+    !text.contains(char::is_whitespace) && text.parse::<f64>().is_err()
 }
 
 /// A file size of 1.03: `4G`, `1000M`, `4G:64k`.
@@ -296,6 +302,9 @@ mod tests {
     #[test]
     fn csv_is_told_from_text() {
         let check = |text, expected| assert_eq!(is_csv(text), expected, "{text}");
+        // A table of other numbers, and a sentence with commas.
+        check("200,1,500,8500,3600,47.3,2.1,15.2,42.5,4.8,38.6,89.1,false", false);
+        check("Jul 05 03:11:51 of 0x6a78910, 50,61 GiB, a, b, c, d, e, f, g, h, i, j, k", false);
         check("1.96,1.96,kvm,1", true);
         check("kvm,4G,439,99,52686,15,27168,5,2039,99,62782,4,228.9,3,16", true);
         check("kvm,4G:64k,439,99,52686,15,27168,5,2039,99,62782,4,228.9,3,16", true);
