@@ -18,6 +18,7 @@ pub(super) struct Changes {
     pub(super) fences: u64,
     pub(super) comments: u64,
     pub(super) prompts: u64,
+    pub(super) stamps: u64,
 }
 
 impl Changes {
@@ -31,6 +32,7 @@ impl Changes {
             (self.fences, "fence of a code block", "fences of a code block"),
             (self.comments, "mark of a comment", "marks of a comment"),
             (self.prompts, "prompt", "prompts"),
+            (self.stamps, "time before a line", "times before lines"),
         ];
         let skipped = skipped.into_iter().filter(|(count, ..)| *count > 0);
         let skipped = skipped

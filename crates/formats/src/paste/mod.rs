@@ -8,6 +8,7 @@ mod changes;
 mod encoding;
 mod line;
 mod seems;
+mod stamp;
 
 pub(crate) use seems::{compressed, seems};
 
@@ -36,6 +37,7 @@ pub fn clean(bytes: Vec<u8>) -> Paste {
 
 fn clean_lines(text: String, changes: &mut Changes) -> String {
     let text = if is_comment(&text) { uncommented(&text, changes) } else { text };
+    let text = stamp::without(text, changes);
     let indent = common_indent(&text);
     // Files of classic Mac OS end their lines with a carriage return alone.
     let ends_with_cr = !text.contains('\n') && text.contains('\r');

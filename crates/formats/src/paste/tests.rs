@@ -51,6 +51,25 @@ fn binary_data_stays_binary() {
 }
 
 #[test]
+fn a_time_before_each_line_is_skipped() {
+    let note = "Of the text: skipped 3 times before lines.";
+    check(
+        b"2026-11-27 21:33:57.516\tLinux\n2026-11-27 21:33:57.517\t\n2026-11-27 21:33:58\ta  1\n",
+        "Linux\n\na  1\n",
+        note,
+    );
+    check(b"Nov 27 21:33:57 a\nNov 27 21:33:57 b\nNov 27 21:33:58  c\n", "a\nb\n c\n", note);
+    for rows in [
+        "2026-11-27 21:33:57,1,2\n2026-11-27 21:33:57,1,2\n2026-11-27 21:33:57,1,2\n",
+        "2026-11-27 21:33:57 a\nb\n2026-11-27 21:33:57 c\n",
+        "Nov 27 21:33:57 a\n",
+        "Nov\u{e9} 27\nNov\nNo\n",
+    ] {
+        check(rows.as_bytes(), rows, "");
+    }
+}
+
+#[test]
 fn what_a_terminal_adds_is_skipped() {
     check(
         b"\x1b[1mtps\x1b[0m = 5\x1b]0;title\x07\n",
