@@ -175,6 +175,15 @@ fn what_cannot_be_done_is_named_with_what_to_write() {
 }
 
 #[test]
+fn what_is_written_is_noted() {
+    for option in ["zero_buffers", "buffer_pattern=0xff", "dedupe_percentage=50"] {
+        let written = job(&format!("size=1m\nrw=write\n{option}"));
+        let [note] = &written.notes[..] else { panic!("{:?}", written.notes) };
+        assert!(note.contains("written data is random"), "{note}");
+    }
+}
+
+#[test]
 fn what_is_refused_may_be_switched_off() {
     let off = job("size=1m\nverify=0\ndo_verify=0\nzonemode=none\nzero_buffers=0\natomic=0");
     assert!(off.notes.is_empty(), "{:?}", off.notes);

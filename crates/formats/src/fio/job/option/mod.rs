@@ -11,7 +11,7 @@ use drivelab_core::units::{Bytes, SECTOR_BYTES};
 use drivelab_core::workload::{BlockSizes, OPTIONS, Rw, Spelling};
 use drivelab_core::{JOBS_MAX, Refusal};
 
-use self::noted::{REFUSED, WITHOUT_EFFECT, keys, reason};
+use self::noted::{CONTENT, REFUSED, WITHOUT_EFFECT, keys, reason};
 use super::number::{Base, OFFSET_MAX, Part, Scale, Sided, differs, read, switch, time};
 use super::section::Section;
 
@@ -195,16 +195,22 @@ pub(super) fn set(section: &mut Section, key: &str, value: &str) -> Result<(), R
         section.note(key, why);
         return Ok(());
     }
+    let off = matches!(value, "0" | "none");
+    if let Some(why) = reason(CONTENT, key) {
+        if !off {
+            section.note(key, why);
+        }
+        return Ok(());
+    }
     // `include FILE` has no equals sign.
     let key = key.split_whitespace().next().unwrap_or(key);
     if let Some(instead) = reason(REFUSED, key) {
         // An unsupported option that is switched off changes nothing.
-        let off = matches!(value, "0" | "none");
         let refusal = Refusal::request(format!("`{key}` is an option that drivelab does not have"));
         return if off { Ok(()) } else { Err(refusal.hint(instead)) };
     }
     // Each of fio's engines has further options in addition to the common ones.
-    let known = names().chain(keys(WITHOUT_EFFECT)).chain(keys(REFUSED));
+    let known = names().chain(keys(WITHOUT_EFFECT)).chain(keys(CONTENT)).chain(keys(REFUSED));
     let hint = match nearest(key, known) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => "remove it if the job makes sense without it".to_owned(),

@@ -138,6 +138,22 @@ pub(super) const WITHOUT_EFFECT: &[(&[&str], &str)] = &[
     ),
 ];
 
+/// Options of what is written, which are noted unless they are switched off.
+pub(super) const CONTENT: &[(&[&str], &str)] = &[(
+    &[
+        "buffer_compress_percentage",
+        "buffer_compress_chunk",
+        "dedupe_percentage",
+        "dedupe_mode",
+        "dedupe_working_set_percentage",
+        "dedupe_global",
+        "zero_buffers",
+        "buffer_pattern",
+    ],
+    "written data is random and never repeats: a drive or a file system that compresses or \
+     deduplicates shows its worst case",
+)];
+
 /// Options that are refused, with an alternative or the reason.
 pub(super) const REFUSED: &[(&[&str], &str)] = &[
     (
@@ -172,19 +188,6 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
         "compare depths with `drivelab study`, or give each a section with `stonewall`",
     ),
     (&["fill_device", "fill_fs"], "give `size`, or omit it to use the whole device"),
-    (
-        &[
-            "buffer_compress_percentage",
-            "buffer_compress_chunk",
-            "dedupe_percentage",
-            "dedupe_mode",
-            "dedupe_working_set_percentage",
-            "dedupe_global",
-            "zero_buffers",
-            "buffer_pattern",
-        ],
-        "written data is always random: the worst case for a drive that compresses",
-    ),
     (
         &[
             "cmdprio_percentage",
