@@ -19,8 +19,8 @@ const WITH_ALL_FLIPS_MAX: usize = 10_000;
 /// The normal limit is taken above this number of blocks: there fewer flips would be tried.
 const LIMIT_ABOVE: usize = WITH_ALL_FLIPS_MAX;
 /// The constant of the Berry-Esseen inequality for sums of variables that need not be alike
-/// (Shevtsova 2013, "On the absolute constants in the Berry-Esseen inequality and its structural and
-/// nonuniform improvements": 0.5583).
+/// (Shevtsova 2013, "On the absolute constants in the Berry-Esseen inequality and its structural
+/// and nonuniform improvements": 0.5583).
 const BERRY_ESSEEN: f64 = 0.5583;
 /// The largest error of the limit that is accepted; above, flips are tried.
 const LIMIT_ERROR_MAX: f64 = 0.01;
@@ -37,7 +37,7 @@ pub fn p_value(d: &[f64], seed: u64) -> f64 {
 }
 
 /// Returns the p value by the normal limit of the sums, never smaller than that of all flips;
-/// `None` where the blocks are too few, or a few of them decide the sum, so that the limit is rough.
+/// `None` where the blocks are too few, or a few of them decide the sum: the limit is rough then.
 pub(crate) fn p_value_in_the_limit(d: &[f64]) -> Option<f64> {
     if d.len() <= LIMIT_ABOVE {
         return None;
@@ -56,7 +56,7 @@ pub(crate) fn p_value_in_the_limit(d: &[f64]) -> Option<f64> {
     }
     let z = d.iter().sum::<f64>().abs() / spread;
     let normal = 2.0 * normal::upper_tail(z) + error;
-    // Hoeffding's inequality: exact, and the smaller one far out, where the error is most of the sum.
+    // Hoeffding's inequality: exact, and the smaller one far out, where the error is most of it.
     let hoeffding = 2.0 * libm::exp(-0.5 * z * z);
     Some(normal.min(hoeffding).min(1.0))
 }

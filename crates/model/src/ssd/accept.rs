@@ -3,6 +3,7 @@
 use drivelab_core::{Op, Request, ServedBy, Time};
 
 use super::ftl::Unit;
+use super::read_ahead::PAGES_MAX;
 use super::{Command, Ssd, Waiting};
 use crate::event::Events;
 use crate::tag::Tag;
@@ -135,7 +136,7 @@ impl Ssd {
     fn begin_read(&mut self, now: Time, tag: Tag, request: &Request, events: &mut Events) {
         let (first, end) = self.parts.units(request);
         let command = u32::try_from(tag.index()).expect("tags are few");
-        // Only in a stream is a page likely to be in a register: the firmware does not look otherwise.
+        // Only in a stream is a page likely to be in a register: firmware looks for no other.
         let continues = self.stream.continues(request);
         let mut reads = 0;
         let mut run = None;
@@ -167,7 +168,28 @@ impl Ssd {
             return;
         }
         self.command(tag).left = reads;
-        self.follow(now, request, reads);
+        self.read_ahead(now, request, reads);
+    }
+
+    /// Reads as many pages ahead of a stream as `request` took, if it is the only command: others
+    /// need the dies.
+    fn read_ahead(&mut self, now: Time, request: &Request, reads: u32) {
+        debug_assert!(reads > 0, "a read that was answered from memory needs none");
+        let backend = &self.parts.backend;
+        let page = backend.units_per_page * backend.planes;
+        let pages = if self.under_way == 1 { reads.min(PAGES_MAX) } else { 0 };
+        let (_, end) = self.parts.units(request);
+        // A drive ends where its units end.
+        let units = (page * pages).min(backend.shape.units.saturating_sub(end));
+        let mut last = self.backend.on_flash(Unit(end - 1));
+        for unit in self.stream.follow(request, end, units).map(Unit) {
+            let Some(slot) = self.backend.on_flash(unit) else { continue };
+            // The rest of a page is in the register with its beginning.
+            if !last.is_some_and(|last| self.backend.same_page(last, slot)) {
+                self.backend.read_ahead(now, slot);
+            }
+            last = Some(slot);
+        }
     }
 
     /// Drops the units that are completely in the range.

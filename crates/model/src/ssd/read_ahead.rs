@@ -1,14 +1,13 @@
 //! Reading ahead of a stream: the next pages are in the registers of their dies when they are asked
 //! for.
 
-use drivelab_core::{Lba, Request, Time};
+use std::ops::Range;
 
-use super::Ssd;
-use super::ftl::{Slot, Unit};
+use drivelab_core::{Lba, Request};
 
 /// Pages that are read ahead at most.
 // Our choice: more do not help, as a request of four pages takes longer on the wire.
-const PAGES: u32 = 4;
+pub(super) const PAGES_MAX: u32 = 4;
 
 /// The stream of the latest read.
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,35 +25,19 @@ impl Stream {
     pub(super) fn continues(&self, request: &Request) -> bool {
         self.in_sequence && request.lba == self.end
     }
-}
 
-impl Ssd {
-    /// Reads as many pages ahead as `request` took, if it continues the latest read and is the only
-    /// command: others need the dies.
-    pub(super) fn follow(&mut self, now: Time, request: &Request, reads: u32) {
-        let continues = self.stream.continues(request);
-        self.stream.in_sequence = request.lba == self.stream.end;
-        self.stream.end = request.end();
-        let (first, end) = self.parts.units(request);
+    /// Follows `request`, whose last unit is before `end`; returns the units to read ahead, at most
+    /// `units` behind it, unless the request does not continue the stream.
+    pub(super) fn follow(&mut self, request: &Request, end: u32, units: u32) -> Range<u32> {
+        let continues = self.continues(request);
+        self.in_sequence = request.lba == self.end;
+        self.end = request.end();
         if !continues {
-            self.stream.ahead = end;
+            self.ahead = end;
+            return end..end;
         }
-        if !continues || self.under_way != 1 {
-            return;
-        }
-        debug_assert!(first < end, "a read without data");
-        let backend = &self.parts.backend;
-        let page = backend.units_per_page * backend.planes;
-        let until = (end + page * reads.min(PAGES)).min(backend.shape.units);
-        let mut last: Option<Slot> = self.backend.on_flash(Unit(end - 1));
-        for unit in self.stream.ahead.max(end)..until {
-            let Some(slot) = self.backend.on_flash(Unit(unit)) else { continue };
-            // The rest of a page is in the register with its beginning.
-            if !last.is_some_and(|last| self.backend.same_page(last, slot)) {
-                self.backend.read_ahead(now, slot);
-            }
-            last = Some(slot);
-        }
-        self.stream.ahead = self.stream.ahead.max(until);
+        let first = self.ahead.max(end);
+        self.ahead = self.ahead.max(end + units);
+        first..self.ahead
     }
 }
