@@ -69,6 +69,8 @@ impl KernelLog {
             return true;
         }
         let Some(Named { source, name, text }) = named(message) else { return false };
+        // Any message with both names pairs them, also one that says nothing else.
+        let address = if source == Source::Scsi { self.note_address(message) } else { None };
         let class = match look_up(source, text) {
             Verdict::Fault(class) => of_operation(source, class, message),
             Verdict::Usual => return true,
@@ -86,7 +88,9 @@ impl KernelLog {
             Source::Md => self.add_md_fault(&name, class, text, message),
             Source::Scsi => {
                 self.add_fault(&name, class, message);
-                self.note_address(message);
+                if let Some(address) = address {
+                    self.pair_report(address);
+                }
                 self.note_usb_host(&name, text);
             }
             Source::Usb => {
@@ -134,21 +138,13 @@ impl KernelLog {
         }
     }
 
-    /// `sd 2:0:6:0: [sdg] ...` has both names of a disk.
-    fn note_address(&mut self, message: &str) {
-        let Some((address, rest)) =
-            message.strip_prefix("sd ").and_then(|rest| rest.split_once(": ["))
-        else {
-            return;
-        };
-        let Some((name, _)) = rest.split_once("] ").filter(|(name, _)| name.starts_with("sd"))
-        else {
-            return;
-        };
-        if let Some(disk) = entry(&mut self.disks, name.to_owned()) {
-            disk.address.get_or_insert_with(|| address.to_owned());
-        }
-        self.pair_report(address);
+    /// `sd 2:0:6:0: [sdg] ...` has both names of a disk. Returns the address.
+    fn note_address<'m>(&mut self, message: &'m str) -> Option<&'m str> {
+        let (address, rest) = message.strip_prefix("sd ")?.split_once(": [")?;
+        let (name, _) = rest.split_once("] ").filter(|(name, _)| name.starts_with("sd"))?;
+        let disk = entry(&mut self.disks, name.to_owned())?;
+        disk.address.get_or_insert_with(|| address.to_owned());
+        Some(address)
     }
 
     /// The reset of a USB device between the lines of UAS belongs to its host.

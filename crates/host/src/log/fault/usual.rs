@@ -226,7 +226,9 @@ impl KernelLog {
         }
         let was_written = message.contains("(WRITE)")
             || message.contains("lost async page write")
-            || message.contains("lost page write");
+            || message.contains("lost page write")
+            // ext4 names the inode whose data did not reach the disk.
+            || message.contains(" writing to inode ");
         // A FAT that is read after its card was pulled is of no interest.
         let was_mounted = class == Class::FileSystem && !message.starts_with("FAT-fs");
         Some(if was_written || was_mounted { Excuse::Unplugged } else { Excuse::Usual })
