@@ -384,6 +384,16 @@ mod tests {
         LSPCI.lines().chain(NVME.lines()).chain(ATA.lines()).collect()
     }
 
+    #[test]
+    fn a_table_without_types_has_partitions() {
+        let table = "NAME        ALIGNMENT MIN-IO PHY-SEC ROTA SCHED\n\
+            nvme0n1             0    512     512    0 none\n\
+            \u{2514}\u{2500}nvme0n1p1         0    512     512    0 none\n";
+        let found = inspected(&[("lsblk_-t", table)]);
+        assert_eq!(found.devices.len(), 1, "{:?}", found.devices);
+        assert_eq!(found.devices[0].partitions.len(), 1);
+    }
+
     proptest::proptest! {
         #[test]
         fn any_text_is_read_without_a_panic(text in "\\PC*") {

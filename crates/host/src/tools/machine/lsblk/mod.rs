@@ -93,7 +93,9 @@ pub(in crate::tools) fn add(entries: &[Entry], tree: &mut Tree) -> Vec<Facts> {
     for entry in entries {
         let Some(name) = entry.name() else { continue };
         mounts.push_str(&mounted(entry, &name).unwrap_or_default());
-        if entry.get("type") == Some("part") {
+        // `lsblk -t`, `-f` and `-D` print no types.
+        let kind = entry.get("type");
+        if kind == Some("part") || kind.is_none() && disk_of(&name).is_some() {
             partition(entry, &name, tree);
             continue;
         }
