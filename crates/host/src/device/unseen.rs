@@ -96,7 +96,7 @@ fn units(number: u32, port: &AtaPortLog, log: &KernelLog) -> Vec<u32> {
         let lost = faults.is_some_and(|it| it.of(Class::Lost).is_some() || never_settles(it));
         return lost.then_some(0).into_iter().collect();
     }
-    if port.stays_empty() && log.faults.get(&name_of(number, None)).is_none() {
+    if port.stays_empty() && !log.faults.contains_key(&name_of(number, None)) {
         return Vec::new();
     }
     // A link that never came up has no drive.
