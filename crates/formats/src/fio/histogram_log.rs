@@ -161,9 +161,8 @@ fn latencies(prefix: &str, counts: &[u64], layout: Layout) -> Vec<Figure> {
     let metric = if layout.merged == 1 { "clat" } else { "clat_coarse" };
     let middles = counts.iter().enumerate().map(|(bin, count)| (layout.middle_ns(bin), *count));
     let sum: f64 = middles.clone().map(|(ns, count)| ns * count as f64).sum();
-    let latency =
-        |which, ns| figure(&format!("{prefix}{metric}_{which}_ns"), ns, "ns", Better::Less);
-    let mut figures = vec![latency("bin_mean", sum / all as f64)];
+    let metric = format!("{prefix}{metric}");
+    let mut figures = vec![latency(&metric, "bin_mean", sum / all as f64)];
     for (which, share, needed) in PERCENTILES {
         let mut below = 0_u64;
         let reaches = middles.clone().find(|(_, count)| {
@@ -171,9 +170,13 @@ fn latencies(prefix: &str, counts: &[u64], layout: Layout) -> Vec<Figure> {
             below as f64 >= share * all as f64
         });
         let known = reaches.filter(|_| all as f64 >= needed);
-        figures.extend(known.map(|(ns, _)| latency(which, ns)));
+        figures.extend(known.map(|(ns, _)| latency(&metric, which, ns)));
     }
     figures
+}
+
+fn latency(metric: &str, which: &str, ns: f64) -> Figure {
+    figure(&format!("{metric}_{which}_ns"), ns, "ns", Better::Less)
 }
 
 #[cfg(test)]

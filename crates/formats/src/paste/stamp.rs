@@ -30,7 +30,7 @@ pub(super) fn without(text: String, changes: &mut Changes) -> String {
     plain
 }
 
-/// What follows the time of a line and the blank or tab behind it.
+/// The rest of a line behind its time and the blank or tab after that.
 fn behind(line: &str) -> Option<&str> {
     let rest = iso_date(line).or_else(|| month_and_day(line))?;
     let rest = digits(rest, "##:##:##")?;
@@ -42,18 +42,18 @@ fn behind(line: &str) -> Option<&str> {
     rest.strip_prefix(['\t', ' ']).or_else(|| rest.trim().is_empty().then_some(rest))
 }
 
-/// What follows `2026-11-27 `.
+/// The rest behind a date such as `2026-11-27 `.
 fn iso_date(line: &str) -> Option<&str> {
     digits(line, "####-##-##")?.strip_prefix([' ', 'T'])
 }
 
-/// What follows `Nov 27 `.
+/// The rest behind a date such as `Nov 27 `.
 fn month_and_day(line: &str) -> Option<&str> {
     let month = line.get(..3).filter(|name| MONTHS.contains(name))?;
     digits(&line[month.len()..], " ## ")
 }
 
-/// What follows a pattern, in which `#` is a digit.
+/// The rest behind a pattern, in which `#` is a digit.
 fn digits<'a>(text: &'a str, pattern: &str) -> Option<&'a str> {
     let begin = text.get(..pattern.len())?;
     let fits = begin.bytes().zip(pattern.bytes()).all(|(byte, wanted)| match wanted {
