@@ -107,7 +107,7 @@ impl Run {
         is_part
     }
 
-    /// What the percentiles that follow are of, as a part of their names.
+    /// The part of the names of the percentiles that follow.
     fn distribution(&self) -> &'static str {
         if self.is_uncorrected { "uncorrected_" } else { "" }
     }
