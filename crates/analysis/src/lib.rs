@@ -8,6 +8,7 @@ pub mod cells;
 pub mod comparison;
 pub mod cost;
 pub mod digest;
+pub mod explanation;
 pub mod figures;
 pub mod fleet;
 pub mod history;

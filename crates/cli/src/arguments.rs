@@ -36,6 +36,7 @@ Examples:
   drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32
   drivelab fio --name=a --rw=randread --size=1g      fio's command line as it is
   drivelab compare before.json after.json            a verdict from stored runs
+  drivelab explain article:1                         which cause made the difference?
   drivelab report label:before label:after --out verdict.html    a page of kept runs
   drivelab view                                      the archive in a browser
   drivelab import bonnie.csv                         another tool's results, and what they are
@@ -56,7 +57,7 @@ const GLOBAL: &str = "Global options";
 /// The verbs in groups, by what a user wants; any other verb is listed behind them.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Measure", &["run", "fio", "inspect", "advise", "cost", "sweep", "fleet"]),
-    ("Conclude", &["study", "compare", "articles", "import", "show"]),
+    ("Conclude", &["study", "compare", "explain", "articles", "import", "show"]),
     ("Model", &["drive", "replay", "guest"]),
     ("Break", &["serve", "durability", "crash"]),
     ("Keep", &["history", "label", "delete", "archive", "report", "export", "view"]),
@@ -107,6 +108,7 @@ pub(crate) enum Verb {
     Run(Box<commands::run::RunArgs>),
     Fio(commands::run::fio::FioArgs),
     Compare(commands::compare::CompareArgs),
+    Explain(commands::explain::ExplainArgs),
     Import(commands::import::ImportArgs),
     Export(commands::import::ExportArgs),
     Show(commands::show::ShowArgs),

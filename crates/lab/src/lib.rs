@@ -10,6 +10,7 @@ pub mod attached;
 pub mod cost;
 pub mod crash;
 pub mod durability;
+pub mod explain;
 pub mod fleet;
 pub mod input;
 pub mod interrupt;

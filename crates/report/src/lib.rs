@@ -11,6 +11,7 @@ pub mod cost;
 pub mod crash;
 pub mod drive;
 pub mod durability;
+pub mod explanation;
 pub mod fio;
 pub mod fleet;
 pub mod history;

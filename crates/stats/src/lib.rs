@@ -20,6 +20,7 @@
 //! Same input and seed give the same bytes on any machine: no clock, no I/O, and transcendental
 //! functions from `libm` only.
 
+pub mod causes;
 pub mod distribution;
 pub mod interval;
 pub mod kendall;

@@ -75,7 +75,8 @@ fn expansion(z: f64, df: f64) -> f64 {
     z + (first + (second + third / df) / df) / df
 }
 
-fn density(t: f64, df: f64) -> f64 {
+/// Returns the density at `t` with `df` degrees of freedom.
+pub fn density(t: f64, df: f64) -> f64 {
     // Differences of logarithms: the gamma functions themselves overflow from 340 degrees on.
     let log_scale = libm::lgamma(0.5 * (df + 1.0)) - libm::lgamma(0.5 * df);
     let log_shape = -0.5 * (df + 1.0) * libm::log1p(t * t / df);

@@ -1,0 +1,244 @@
+//! The ranking of hypotheses after the evidence.
+
+use drivelab_stats::causes::{Evidence, Hypothesis, Predicted, posterior};
+use drivelab_stats::numbers::{float, mean, standard_deviation};
+use serde::Serialize;
+
+use super::hypothesis::{About, Acting, Rates, Suspect, all, evidence, seen};
+use super::question::Question;
+use super::separate::Next;
+
+/// What may be concluded about the cause of a difference.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Explanation {
+    /// The names of the arms.
+    pub arms: [String; 2],
+    /// The figures, in order.
+    pub figures: Vec<Figure>,
+    /// Hypotheses, the most probable first.
+    pub ranking: Vec<Ranked>,
+    /// How far the first hypothesis leads.
+    pub strength: Strength,
+    /// Suspects that none of the figures would show.
+    pub unseen: Vec<Share>,
+}
+
+/// An explanation with all that a reader needs to judge it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The ranking.
+    pub explanation: Explanation,
+    /// The measurement that would separate what remains.
+    pub next: Option<Next>,
+    /// The drive that was simulated, as it should be.
+    pub drive: String,
+    /// The number of drives that were simulated.
+    pub specimens: u32,
+    /// Figures that no modelled drive gives, with the reason.
+    pub left_out: Vec<(String, String)>,
+    /// Causes that this drive cannot have, with the reason.
+    pub impossible: Vec<(String, String)>,
+    /// Causes that the model has no mechanism for, with the mechanism.
+    pub not_modelled: Vec<(String, String)>,
+}
+
+/// A figure that was measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Figure {
+    /// Its name.
+    pub name: String,
+    /// How much faster the second arm was.
+    pub ratio: f64,
+    /// The factor within which 95 % of two runs of one arm stay.
+    pub chance_factor: f64,
+}
+
+/// A hypothesis with its probability.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ranked {
+    /// Its kind.
+    pub kind: Kind,
+    /// The causes, and the arm that each acts on; none for chance and an unknown cause.
+    pub causes: Vec<Share>,
+    /// The probability after the evidence.
+    pub probability: f64,
+    /// For each figure the interval of 95 % of ratios; none for an unknown cause.
+    pub predicted95: Vec<[f64; 2]>,
+    /// The figure that speaks for it most, against its strongest rival.
+    pub speaks_for: Option<Spoken>,
+    /// The figure that speaks against it most.
+    pub speaks_against: Option<Spoken>,
+    #[serde(skip)]
+    pub(super) about: About,
+}
+
+/// A figure, and what it contributes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Spoken {
+    /// The index of the figure.
+    pub figure: usize,
+    /// By which factor it makes the hypothesis more probable than its rival, given all others.
+    pub factor: f64,
+}
+
+/// A kind of hypothesis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Variation from run to run.
+    Chance,
+    /// None of the causes in the library.
+    NoneOfThese,
+    /// One cause.
+    Cause,
+    /// Two causes.
+    Two,
+}
+
+/// A cause of a hypothesis.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Share {
+    /// Its name.
+    pub id: String,
+    /// What it is.
+    pub words: String,
+    /// A command that shows whether it is so.
+    pub look: String,
+    /// The arm that it acts on: 0 or 1; absent where no arm is meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arm: Option<usize>,
+}
+
+/// How far the first hypothesis leads the second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strength {
+    /// A hundred to one, or more.
+    Decisive,
+    /// Ten to one.
+    Strong,
+    /// Three to one.
+    Moderate,
+    /// Less.
+    Undecided,
+}
+
+impl Strength {
+    fn of(odds: f64) -> Self {
+        match odds {
+            _ if odds >= 100.0 => Self::Decisive,
+            _ if odds >= 10.0 => Self::Strong,
+            _ if odds >= 3.0 => Self::Moderate,
+            _ => Self::Undecided,
+        }
+    }
+}
+
+/// Ranks all hypotheses whose rates were simulated.
+pub fn explain(question: &Question, suspects: &[Suspect], rates: &Rates) -> Explanation {
+    let evidence = evidence(question, rates);
+    let (abouts, hypotheses): (Vec<About>, Vec<Hypothesis>) =
+        all(suspects, rates).into_iter().unzip();
+    let found = posterior(&evidence, &hypotheses);
+    let mut order: Vec<usize> = (0..hypotheses.len()).collect();
+    order.sort_by(|a, b| found.probabilities[*b].total_cmp(&found.probabilities[*a]));
+    let ranked = order.iter().map(|&index| {
+        // The rival of the first is the second, and of all others the first.
+        let rival = if index == order[0] { order[1] } else { order[0] };
+        let speaks = spoken(&found.contributions[index], &found.contributions[rival]);
+        Ranked {
+            kind: kind(&abouts[index]),
+            causes: shares(&abouts[index], suspects),
+            probability: found.probabilities[index],
+            predicted95: predicted95(&hypotheses[index].predicted, &evidence),
+            speaks_for: speaks.0,
+            speaks_against: speaks.1,
+            about: abouts[index].clone(),
+        }
+    });
+    let ranking: Vec<Ranked> = ranked.collect();
+    let odds = ranking[0].probability / ranking[1].probability.max(f64::MIN_POSITIVE);
+    let seen = seen(suspects, rates);
+    let unseen = (0..suspects.len()).filter(|index| !seen.contains(index));
+    Explanation {
+        arms: question.arms.clone(),
+        figures: figures(question, &evidence),
+        ranking,
+        strength: Strength::of(odds),
+        unseen: unseen.map(|index| share(&suspects[index], None)).collect(),
+    }
+}
+
+fn figures(question: &Question, evidence: &Evidence) -> Vec<Figure> {
+    let both = question.figures.iter().zip(&evidence.figures);
+    let figure = both.map(|(asked, noisy)| Figure {
+        name: asked.name.clone(),
+        ratio: asked.ratio,
+        chance_factor: libm::exp(WITHIN_95 * noisy.sd),
+    });
+    figure.collect()
+}
+
+fn kind(about: &About) -> Kind {
+    match about {
+        About::Chance => Kind::Chance,
+        About::Unknown => Kind::NoneOfThese,
+        About::Causes([a, b]) if a.len() + b.len() > 1 => Kind::Two,
+        About::Causes(_) => Kind::Cause,
+    }
+}
+
+fn share(suspect: &Suspect, arm: Option<usize>) -> Share {
+    let Suspect { id, words, look, .. } = suspect.clone();
+    Share { id, words, look, arm }
+}
+
+fn shares(about: &About, suspects: &[Suspect]) -> Vec<Share> {
+    let About::Causes(acting) = about else { return Vec::new() };
+    let acting: &Acting = acting;
+    let of_arm = |(arm, set): (usize, &Vec<usize>)| -> Vec<Share> {
+        set.iter().map(|index| share(&suspects[*index], Some(arm))).collect()
+    };
+    acting.iter().enumerate().flat_map(of_arm).collect()
+}
+
+/// 95 % of a normal distribution are within this.
+const WITHIN_95: f64 = 1.959_964;
+
+fn predicted95(predicted: &Predicted, evidence: &Evidence) -> Vec<[f64; 2]> {
+    let interval = |centre: f64, sd: f64| {
+        [centre - WITHIN_95 * sd, centre + WITHIN_95 * sd].map(libm::exp)
+    };
+    let figures = evidence.figures.iter().enumerate();
+    match predicted {
+        Predicted::Unknown => Vec::new(),
+        Predicted::Chance => figures.map(|(_, it)| interval(0.0, it.sd)).collect(),
+        Predicted::Effects { drives, model_sd } => figures
+            .map(|(figure, it)| {
+                let of_figure: Vec<f64> = drives.iter().map(|row| row[figure]).collect();
+                let sd = standard_deviation(&of_figure);
+                // The mean of the drives is itself not known better than this.
+                let centre = sd / float(of_figure.len()).sqrt();
+                let all = [sd, centre, model_sd[figure], it.sd];
+                let sd = all.iter().map(|sd| sd * sd).sum::<f64>().sqrt();
+                interval(mean(&of_figure), sd)
+            })
+            .collect(),
+    }
+}
+
+/// The figures that speak most for and against a hypothesis and not its rival.
+fn spoken(own: &[f64], rival: &[f64]) -> (Option<Spoken>, Option<Spoken>) {
+    let factors = own.iter().zip(rival).enumerate().map(|(figure, (own, rival))| {
+        let factor = libm::exp(own - rival).clamp(f64::MIN_POSITIVE, f64::MAX);
+        Spoken { figure, factor }
+    });
+    let mut factors: Vec<Spoken> = factors.collect();
+    factors.sort_by(|a, b| b.factor.total_cmp(&a.factor));
+    let speaks_for = factors.first().copied().filter(|it| it.factor > NOTED);
+    let speaks_against = factors.last().copied().filter(|it| it.factor < 1.0 / NOTED);
+    (speaks_for, speaks_against)
+}
+
+/// A figure that changes the odds by less than this factor says nothing.
+const NOTED: f64 = 1.5;

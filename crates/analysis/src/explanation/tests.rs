@@ -1,0 +1,158 @@
+use super::*;
+use crate::explanation::question::{of_article, parse};
+
+const FIGURES: &str = r#"
+arms = ["before", "after"]
+drive = "generic-5400"
+[[figure]]
+name = "reads"
+measured = [100, 200]
+rw = "randread"
+iodepth = 32
+[[figure]]
+name = "seconds of writes"
+measured = [30, 10]
+better = "less"
+rw = "randwrite"
+fsync = 1
+[[figure]]
+name = "a web server"
+measured = [1000, 990]
+left_out = "no disk is measured"
+"#;
+
+/// Two suspects: one doubles the first figure, the other triples the second.
+fn rates() -> Rates {
+    let drive = |number: u32| f64::from(number) * 0.01;
+    let rows = |shift: [f64; 2]| {
+        let row = |number: u32| {
+            [4.0 - shift[0] + drive(number), 5.0 - shift[1] - drive(number)].to_vec()
+        };
+        (0..20).map(row).collect::<Vec<Vec<f64>>>()
+    };
+    let (two, three) = (libm::log(2.0), libm::log(3.0));
+    let of = [
+        (vec![], [0.0, 0.0]),
+        (vec![0], [two, 0.0]),
+        (vec![1], [0.0, three]),
+        (vec![2], [0.0, 0.0]),
+        (vec![0, 1], [two, three]),
+    ];
+    Rates {
+        of: of.into_iter().map(|(set, shift)| (set, rows(shift))).collect(),
+        again: rows([0.01, -0.01]),
+        model_sigma: vec![0.05, 0.05],
+    }
+}
+
+fn suspects() -> Vec<Suspect> {
+    let suspect = |id: &str| Suspect {
+        id: id.into(),
+        words: id.into(),
+        look: "look".into(),
+        prior: 1.0,
+    };
+    ["queue", "cache", "link"].map(suspect).to_vec()
+}
+
+fn first(ratios: [f64; 2]) -> (Vec<(String, usize)>, Explanation) {
+    let mut question = parse("figures.toml", FIGURES).unwrap();
+    for (asked, ratio) in question.figures.iter_mut().zip(ratios) {
+        asked.ratio = ratio;
+    }
+    let found = explain(&question, &suspects(), &rates());
+    let total: f64 = found.ranking.iter().map(|it| it.probability).sum();
+    assert!((total - 1.0).abs() < 1e-9, "{total}");
+    let causes = found.ranking[0].causes.iter();
+    (causes.map(|it| (it.id.clone(), it.arm.unwrap())).collect(), found)
+}
+
+#[test]
+fn figures_of_a_file_are_ratios_in_which_more_is_better() {
+    let question = parse("figures.toml", FIGURES).unwrap();
+    let ratios: Vec<f64> = question.figures.iter().map(|it| it.ratio).collect();
+    assert_eq!(ratios, [2.0, 3.0]);
+    assert_eq!(question.left_out.len(), 1);
+    assert_eq!(of_article(1).unwrap().figures.len(), 3);
+    assert!(of_article(7).is_err());
+}
+
+#[test]
+fn wrong_files_of_figures_are_refused() {
+    let refused = |from: &str, to: &str, why: &str| {
+        let error = parse("figures.toml", &FIGURES.replace(from, to)).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    };
+    refused("[100, 200]", "[100]", "one number for each");
+    refused("[100, 200]", "[0, 200]", "above 0");
+    refused("\"less\"", "\"lower\"", "neither");
+    refused("iodepth", "io_depth", "unknown key `io_depth`");
+    refused("[\"before\", \"after\"]", "[\"one\"]", "names the two");
+}
+
+#[test]
+fn the_cause_is_found_in_the_arm_that_it_slows() {
+    let (causes, found) = first([2.0, 1.0]);
+    assert_eq!(causes, [("queue".to_owned(), 0)]);
+    assert!(matches!(found.strength, Strength::Decisive | Strength::Strong), "{found:?}");
+    assert_eq!(first([0.5, 1.0]).0, [("queue".to_owned(), 1)]);
+    // Both at once, and in opposite arms.
+    assert_eq!(first([2.0, 3.0]).0, [("queue".to_owned(), 0), ("cache".to_owned(), 0)]);
+    assert_eq!(first([2.0, 0.333]).0, [("queue".to_owned(), 0), ("cache".to_owned(), 1)]);
+}
+
+#[test]
+fn chance_and_none_of_these_are_answers() {
+    assert_eq!(first([1.01, 0.99]).1.ranking[0].kind, Kind::Chance);
+    assert_eq!(first([0.2, 7.0]).1.ranking[0].kind, Kind::NoneOfThese);
+}
+
+#[test]
+fn a_suspect_that_no_figure_shows_is_named_and_not_ranked() {
+    let (_, found) = first([2.0, 1.0]);
+    let unseen: Vec<&str> = found.unseen.iter().map(|it| it.id.as_str()).collect();
+    assert_eq!(unseen, ["link"]);
+    let is_link = |it: &Ranked| it.causes.iter().any(|cause| cause.id == "link");
+    assert!(!found.ranking.iter().any(is_link));
+}
+
+#[test]
+fn the_figure_that_speaks_for_a_cause_is_the_one_that_it_changes() {
+    let (_, found) = first([2.0, 1.0]);
+    assert_eq!(found.ranking[0].speaks_for.unwrap().figure, 0);
+    let interval = found.ranking[0].predicted95[0];
+    assert!(interval[0] < 2.0 && 2.0 < interval[1], "{interval:?}");
+}
+
+#[test]
+fn pairs_are_promising_where_their_effects_add_up_to_what_was_measured() {
+    let question = parse("figures.toml", FIGURES).unwrap();
+    let mut known = rates();
+    known.of.remove(&vec![0, 1]);
+    let pairs = promising_pairs(&question, &suspects(), &known, |_, _| false);
+    assert_eq!(pairs, [vec![0, 1]]);
+    assert!(promising_pairs(&question, &suspects(), &known, |_, _| true).is_empty());
+}
+
+#[test]
+fn the_next_measurement_is_the_one_that_separates() {
+    let (_, mut found) = first([2.0, 1.0]);
+    // As if the first two were undecided: the queue and the cache of the first arm.
+    let of = |id: &str| {
+        let is = |it: &&Ranked| {
+            it.kind == Kind::Cause && it.causes[0].id == id && it.causes[0].arm == Some(0)
+        };
+        Ranked { probability: 0.5, ..found.ranking.iter().find(is).unwrap().clone() }
+    };
+    found.ranking = vec![of("queue"), of("cache")];
+    assert_eq!(undecided(&found), [vec![], vec![0], vec![1]]);
+    let mut rates = rates();
+    for rows in rates.of.values_mut() {
+        // A measurement that nothing changes, and one that the queue doubles.
+        rows.iter_mut().for_each(|row| *row = vec![1.0, row[0]]);
+    }
+    let commands = ["nothing", "queue"].map(str::to_owned).to_vec();
+    let best = next(&found, &Outlooks { commands, rates }).unwrap();
+    assert_eq!(best.command, "queue");
+    assert!(best.bits > 0.9 && best.missing_bits > 0.99, "{best:?}");
+}

@@ -1,0 +1,66 @@
+use drivelab_analysis::explanation::question::parse;
+use drivelab_analysis::explanation::{Answer, Rates, Suspect, explain};
+
+use super::{json, text};
+use crate::text::Look;
+
+const LOOK: Look = Look { width: 100, colour: false };
+
+const FIGURES: &str = r#"
+arms = ["before", "after"]
+[[figure]]
+name = "reads"
+measured = [100, 200]
+rw = "randread"
+iodepth = 32
+[[figure]]
+name = "a web server"
+measured = [1000, 990]
+left_out = "no disk is measured"
+"#;
+
+fn answer(effect: f64) -> Answer {
+    let question = parse("figures.toml", FIGURES).unwrap();
+    let rows = |shift: f64| (0..20).map(|it| vec![f64::from(it) * 0.01 - shift]).collect();
+    let of = [(vec![], rows(0.0)), (vec![0], rows(libm::log(effect)))];
+    let rates = Rates { of: of.into(), again: rows(0.01), model_sigma: vec![0.05] };
+    let suspect = Suspect {
+        id: "queue".into(),
+        words: "one command at a time".into(),
+        look: "drivelab inspect /dev/sdX".into(),
+        prior: 1.0,
+    };
+    let lacks = ("the drive is shingled".to_owned(), "zones".to_owned());
+    Answer {
+        explanation: explain(&question, &[suspect], &rates),
+        next: None,
+        drive: "generic-5400".into(),
+        specimens: 20,
+        left_out: question.left_out,
+        impossible: Vec::new(),
+        not_modelled: vec![lacks],
+    }
+}
+
+#[test]
+fn the_ranking_is_in_words_and_says_what_it_rests_on() {
+    insta::assert_snapshot!(text(&answer(2.0), LOOK), @"");
+}
+
+#[test]
+fn a_difference_that_no_cause_makes_is_said_to_be_none_of_these() {
+    let words = text(&answer(0.5), LOOK);
+    // Half as fast, and in the other arm: the suspect has both directions.
+    assert!(words.starts_with("Answer: in `after`, one command at a time"), "{words}");
+    let words = text(&answer(1.05), LOOK);
+    assert!(words.starts_with("Answer: none of the causes in the library"), "{words}");
+}
+
+#[test]
+fn scripts_get_the_same_answer() {
+    let document = json(&answer(2.0));
+    assert_eq!(document["schema"], "drivelab.explain/1");
+    assert_eq!(document["ranking"][0]["causes"][0]["id"], "queue");
+    assert_eq!(document["ranking"][0]["kind"], "cause");
+    assert_eq!(document["left_out"][0]["reason"], "no disk is measured");
+}
