@@ -95,10 +95,7 @@ pub(super) fn evidence(question: &Question, rates: &Rates) -> Evidence {
             None => simulated.max(RUN_SD_MIN),
         };
         let each = asked.runs.map(|runs| 1.0 / f64::from(runs));
-        Noisy {
-            log_ratio: libm::log(asked.ratio),
-            sd: run_sd * (each[0] + each[1]).sqrt(),
-        }
+        Noisy { log_ratio: libm::log(asked.ratio), sd: run_sd * (each[0] + each[1]).sqrt() }
     });
     Evidence { figures: figures.collect() }
 }

@@ -206,9 +206,8 @@ fn shares(about: &About, suspects: &[Suspect]) -> Vec<Share> {
 const WITHIN_95: f64 = 1.959_964;
 
 fn predicted95(predicted: &Predicted, evidence: &Evidence) -> Vec<[f64; 2]> {
-    let interval = |centre: f64, sd: f64| {
-        [centre - WITHIN_95 * sd, centre + WITHIN_95 * sd].map(libm::exp)
-    };
+    let interval =
+        |centre: f64, sd: f64| [centre - WITHIN_95 * sd, centre + WITHIN_95 * sd].map(libm::exp);
     let figures = evidence.figures.iter().enumerate();
     match predicted {
         Predicted::Unknown => Vec::new(),

@@ -31,8 +31,9 @@ pub struct Next {
     pub bits: f64,
     /// The information that is missing before it.
     pub missing_bits: f64,
-    /// For each hypothesis of the ranking that it separates: the median ratio that it predicts.
-    pub ratios: Vec<f64>,
+    /// For each hypothesis that it separates: its place in the ranking from 0, and the median
+    /// ratio that it predicts.
+    pub ratios: Vec<(usize, f64)>,
 }
 
 /// The number of hypotheses at the head of a ranking that a measurement should separate.
@@ -62,18 +63,16 @@ pub fn undecided(explanation: &Explanation) -> Vec<Vec<usize>> {
 pub fn next(explanation: &Explanation, outlooks: &Outlooks) -> Option<Next> {
     let head = &explanation.ranking[..remaining(explanation).min(explanation.ranking.len())];
     // Of an unknown cause nothing is known that a measurement could separate.
-    let known: Vec<_> = head.iter().filter(|it| it.about != About::Unknown).collect();
-    let total: f64 = known.iter().map(|it| it.probability).sum();
+    let known: Vec<_> =
+        head.iter().enumerate().filter(|(_, it)| it.about != About::Unknown).collect();
+    let total: f64 = known.iter().map(|(_, it)| it.probability).sum();
     let best = outlooks.commands.iter().enumerate().map(|(figure, command)| {
-        let of_known: Vec<(Outlook, f64)> = known
-            .iter()
-            .filter_map(|ranked| {
-                let (predicted, median) = alone(&ranked.about, figure, &outlooks.rates)?;
-                let probability = ranked.probability / total;
-                Some((Outlook { probability, predicted }, median))
-            })
-            .collect();
-        let (outlooks, ratios): (Vec<Outlook>, Vec<f64>) = of_known.into_iter().unzip();
+        let of_known = known.iter().filter_map(|(place, ranked)| {
+            let (predicted, median) = alone(&ranked.about, figure, &outlooks.rates)?;
+            let probability = ranked.probability / total;
+            Some((Outlook { probability, predicted }, (*place, median)))
+        });
+        let (outlooks, ratios): (Vec<Outlook>, Vec<(usize, f64)>) = of_known.unzip();
         let missing = outlooks.iter().map(|it| -it.probability * libm::log2(it.probability));
         Next {
             command: command.clone(),

@@ -25,9 +25,8 @@ left_out = "no disk is measured"
 fn rates() -> Rates {
     let drive = |number: u32| f64::from(number) * 0.01;
     let rows = |shift: [f64; 2]| {
-        let row = |number: u32| {
-            [4.0 - shift[0] + drive(number), 5.0 - shift[1] - drive(number)].to_vec()
-        };
+        let row =
+            |number: u32| [4.0 - shift[0] + drive(number), 5.0 - shift[1] - drive(number)].to_vec();
         (0..20).map(row).collect::<Vec<Vec<f64>>>()
     };
     let (two, three) = (libm::log(2.0), libm::log(3.0));
@@ -46,12 +45,8 @@ fn rates() -> Rates {
 }
 
 fn suspects() -> Vec<Suspect> {
-    let suspect = |id: &str| Suspect {
-        id: id.into(),
-        words: id.into(),
-        look: "look".into(),
-        prior: 1.0,
-    };
+    let suspect =
+        |id: &str| Suspect { id: id.into(), words: id.into(), look: "look".into(), prior: 1.0 };
     ["queue", "cache", "link"].map(suspect).to_vec()
 }
 

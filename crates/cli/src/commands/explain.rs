@@ -8,7 +8,7 @@ use drivelab_analysis::explanation::{Question, Strength};
 use drivelab_analysis::run::Dated;
 use drivelab_archive::Detail;
 use drivelab_core::Refusal;
-use drivelab_lab::explain::{Wanted, explain, library};
+use drivelab_lab::explain::{Cache, Wanted, explain, library};
 use drivelab_lab::results::Content;
 use drivelab_lab::{input, interrupt, target};
 use drivelab_report::explanation;
@@ -62,9 +62,8 @@ pub(crate) struct ExplainArgs {
 pub(crate) fn run(arguments: &ExplainArgs, ui: Ui) -> Outcome {
     let question = question(arguments)?;
     let drive = arguments.drive.as_deref().or(question.drive.as_deref()).ok_or_else(|| {
-        Refusal::request("the results do not name a modelled drive").hint(
-            "name the one that is most like yours: --drive NAME (see `drivelab drive list`)",
-        )
+        Refusal::request("the results do not name a modelled drive")
+            .hint("name the one that is most like yours: --drive NAME (see `drivelab drive list`)")
     })?;
     let spec = target::drive_spec(drive)?;
     let mut causes = library::embedded();
@@ -80,6 +79,7 @@ pub(crate) fn run(arguments: &ExplainArgs, ui: Ui) -> Outcome {
         causes: &causes,
         specimens: arguments.specimens,
         seed: arguments.seed,
+        cache: &Cache::default(),
         chooses_next: true,
     };
     let Some(answer) = explain(&wanted, &interrupt::silent())? else {

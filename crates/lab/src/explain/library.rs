@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use drivelab_core::{Refusal, invalid};
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_core::workload::WorkloadOptions;
+use drivelab_core::{Refusal, invalid};
 use drivelab_model::options::Options;
 
 use crate::input;
@@ -52,6 +52,8 @@ pub struct Modelled {
     pub drive: Options,
     /// True if flushes and forced writes end in the drive's cache.
     pub ignores_flushes: bool,
+    /// True if another drive on the same channel does the same: one command at a time for both.
+    pub shares_channel: bool,
     /// A load at the same time.
     pub beside: Option<WorkloadOptions>,
 }
@@ -66,7 +68,14 @@ impl Modelled {
         keys(&other.drive).iter().any(|key| own.contains(key))
             || self.beside.is_some() && other.beside.is_some()
             || self.ignores_flushes && other.ignores_flushes
+            // What shares a channel has one command at a time already.
+            || self.shares_channel && own_tags(other)
+            || other.shares_channel && own_tags(self)
     }
+}
+
+fn own_tags(change: &Modelled) -> bool {
+    change.drive.tags.is_some() || change.beside.is_some()
 }
 
 /// The causes that come with the program.
@@ -113,8 +122,12 @@ fn cause(id: String, mut section: Section) -> Result<Cause, ConfigError> {
         "ignored" => Ok(true),
         _ => Err(invalid!("`{text}` is unknown here: write `flushes = \"ignored\"` or omit it")),
     })?;
-    let ignores_flushes = flushes.unwrap_or(false);
-    let mut modelled = Modelled { ignores_flushes, ..Modelled::default() };
+    let channel = section.take_with("channel", |text| match text {
+        "shared" => Ok(true),
+        _ => Err(invalid!("`{text}` is unknown here: write `channel = \"shared\"` or omit it")),
+    })?;
+    let (ignores_flushes, shares_channel) = (flushes.unwrap_or(false), channel.unwrap_or(false));
+    let mut modelled = Modelled { ignores_flushes, shares_channel, ..Modelled::default() };
     for (key, value) in section.words("drive")? {
         modelled.drive.set(&key, &value).map_err(|wrong| section.error(wrong))?;
     }
@@ -124,12 +137,13 @@ fn cause(id: String, mut section: Section) -> Result<Cause, ConfigError> {
     }
     let change = match missing {
         Some(_) if modelled != Modelled::default() => {
-            let message = "a cause has `missing`, or else `drive`, `flushes` or `beside`";
+            let message = "a cause has `missing`, or else changes";
             return Err(section.error(message));
         }
         Some(missing) => Change::Missing(missing),
         None if modelled == Modelled::default() => {
-            return Err(section.error("a cause changes something: `drive`, `flushes` or `beside`"));
+            return Err(section
+                .error("a cause changes something: `drive`, `flushes`, `channel` or `beside`"));
         }
         None => Change::Modelled(Box::new(modelled)),
     };
@@ -167,7 +181,7 @@ mod tests {
         refused(&format!("[cause.a]\nprior = 1\ndrive = {{ tgas = 1 }}\n{rest}"), "tags");
         refused(&format!("[cause.a]\nprior = 1\nflushes = 'lost'\n{rest}"), "`lost`");
         let both = format!("[cause.a]\nprior = 1\nmissing = 'm'\ndrive = {{ tags = 1 }}\n{rest}");
-        refused(&both, "or else");
+        refused(&both, "or else changes");
         refused(&format!("[cause.a]\nprior = 1\ncolour = 'm'\nmissing = 'm'\n{rest}"), "colour");
     }
 

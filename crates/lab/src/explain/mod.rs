@@ -14,6 +14,7 @@ use drivelab_model::options::DriveSpec;
 
 use library::{Cause, Change, Modelled};
 use simulate::Bench;
+pub use simulate::{Cache, measure};
 
 /// What is asked.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub struct Wanted<'a> {
     pub specimens: u32,
     /// Seed of all random choices.
     pub seed: u64,
+    /// What was simulated before.
+    pub cache: &'a Cache,
     /// True if the next measurement is wanted, too.
     pub chooses_next: bool,
 }

@@ -1,12 +1,15 @@
 //! The rates of loads on drives with and without causes, in virtual time.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
+use std::sync::Mutex;
 
 use drivelab_analysis::explanation::{Load, Rates};
+use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
 use drivelab_core::{Control, Refusal, Span};
 use drivelab_model::Specimens;
-use drivelab_model::options::DriveSpec;
+use drivelab_model::options::{DriveSpec, Options};
 use drivelab_model::profile::{Missing, Profile};
 use drivelab_simulate::LoadPlan;
 use drivelab_simulate::model::{self, ModelledDrive};
@@ -24,6 +27,24 @@ const FLASH_REQUESTS: u64 = 20_000;
 /// The seed of the second runs, apart from those of all drives.
 const AGAIN: u64 = 1 << 32;
 
+/// Rates that were simulated, by all that they depend on.
+#[derive(Debug, Default)]
+pub struct Cache {
+    made: Mutex<BTreeMap<String, Vec<f64>>>,
+}
+
+const HELD: &str = "no thread panics while it holds the rates";
+
+impl Cache {
+    fn get(&self, key: &str) -> Option<Vec<f64>> {
+        self.made.lock().expect(HELD).get(key).cloned()
+    }
+
+    fn keep(&self, key: String, rates: Vec<f64>) {
+        self.made.lock().expect(HELD).insert(key, rates);
+    }
+}
+
 /// Drives on which loads are tried.
 pub(super) struct Bench<'a> {
     spec: &'a DriveSpec,
@@ -33,6 +54,8 @@ pub(super) struct Bench<'a> {
     seed: u64,
     threads: NonZeroUsize,
     control: &'a Control<'a>,
+    cache: &'a Cache,
+    is_flash: bool,
 }
 
 impl<'a> Bench<'a> {
@@ -64,6 +87,8 @@ impl<'a> Bench<'a> {
             seed: wanted.seed,
             threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             control,
+            cache: wanted.cache,
+            is_flash: profile.is_solid_state(),
         };
         model::build(&bench.median, &bench.spec.options, 0)?;
         Ok(bench)
@@ -76,7 +101,7 @@ impl<'a> Bench<'a> {
 
     /// The reason why the drive cannot have a change.
     pub(super) fn refuses(&self, change: &Modelled) -> Option<String> {
-        let options = self.spec.options.overlaid_with(&change.drive);
+        let options = change.options(&self.spec.options);
         if options == self.spec.options && *change == drive_only(change) {
             return Some("the drive is so already".to_owned());
         }
@@ -121,10 +146,18 @@ impl<'a> Bench<'a> {
         changes: &[Modelled],
         apart: u64,
     ) -> Result<Option<Vec<Vec<Vec<f64>>>>, Refusal> {
-        let all = changes.iter().flat_map(|change| (0..self.drives.len()).map(move |n| (change, n)));
+        let all =
+            changes.iter().flat_map(|change| (0..self.drives.len()).map(move |n| (change, n)));
         let all: Vec<(&Modelled, usize)> = all.collect();
         let made = parallel::map(self.threads, &all, |(change, number)| {
-            self.loads.iter().map(|load| self.rate(change, *number, load, apart)).collect()
+            if self.is_flash {
+                return self.on_one_drive(change, *number, &self.loads, apart);
+            }
+            let each = self
+                .loads
+                .iter()
+                .map(|load| self.on_one_drive(change, *number, std::slice::from_ref(load), apart));
+            each.collect::<Result<Vec<_>, _>>().map(|rates| rates.concat())
         });
         if self.control.stopped() {
             // A run that was cut short predicts nothing.
@@ -134,34 +167,78 @@ impl<'a> Bench<'a> {
         Ok(Some(made.chunks(self.drives.len()).map(<[Vec<f64>]>::to_vec).collect()))
     }
 
-    fn rate(
+    /// The rates of loads on one drive, one after the other: the preparation of flash takes longer
+    /// than a load.
+    fn on_one_drive(
         &self,
         change: &Modelled,
         number: usize,
-        load: &Load,
+        loads: &[Load],
         apart: u64,
-    ) -> Result<f64, Refusal> {
-        let options = self.spec.options.overlaid_with(&change.drive);
+    ) -> Result<Vec<f64>, Refusal> {
+        let profile = &self.drives[number];
+        let drive = profile.canonical();
+        let key = format!("{drive}{}{change:?}{number} {} {apart}{loads:?}", self.spec, self.seed);
+        if let Some(known) = self.cache.get(&key) {
+            return Ok(known);
+        }
+        let options = change.options(&self.spec.options);
         let spec = DriveSpec { profile: self.spec.profile.clone(), options };
         let seed = self.seed.wrapping_add(number as u64).wrapping_add(apart);
-        let mut drive = ModelledDrive::new(&spec, &self.drives[number], seed)?;
-        let workload = change.applied(&load.workload);
-        let plan = LoadPlan {
-            numjobs: load.numjobs,
-            schedule: load.schedule,
-            ..LoadPlan::one(workload, seed)
-        };
-        let beside = change.beside(&plan.workload)?;
-        let beside = beside.map(|workload| LoadPlan::one(workload, seed.wrapping_add(1)));
-        let plans: Vec<&LoadPlan> = std::iter::once(&plan).chain(&beside).collect();
-        let made = drive.run(&plans, self.control)?;
-        let iops = made[0].total.record().iops;
-        if iops > 0.0 || self.control.stopped() {
-            return Ok(iops);
+        let mut drive = ModelledDrive::new(&spec, profile, seed)?;
+        let mut rates = Vec::with_capacity(loads.len());
+        for load in loads {
+            let drive = (&mut drive, self.median.capacity().bytes());
+            rates.push(rate(change, load, seed, drive, self.control)?);
         }
-        Err(Refusal::request(format!("no request of `{}` completed", load.workload.rw))
-            .hint("give the figure a longer `runtime`"))
+        if !self.control.stopped() {
+            self.cache.keep(key, rates.clone());
+        }
+        Ok(rates)
     }
+}
+
+/// The rate of a load on a drive that has a change.
+fn rate(
+    change: &Modelled,
+    load: &Load,
+    seed: u64,
+    (drive, capacity): (&mut ModelledDrive, Bytes),
+    control: &Control<'_>,
+) -> Result<f64, Refusal> {
+    let workload = change.applied(&load.workload, capacity);
+    let plan = LoadPlan {
+        numjobs: load.numjobs,
+        schedule: load.schedule,
+        ..LoadPlan::one(workload, seed)
+    };
+    let beside = change.beside(&plan, capacity)?;
+    let plans: Vec<&LoadPlan> = std::iter::once(&plan).chain(&beside).collect();
+    let made = drive.run(&plans, control)?;
+    let iops = made[0].total.record().iops;
+    if iops > 0.0 || control.stopped() {
+        return Ok(iops);
+    }
+    Err(Refusal::request(format!("no request of `{}` completed", load.workload.rw))
+        .hint("give the figure a longer `runtime`"))
+}
+
+/// The rate of a load on one drive, with causes or without, as a run would measure it.
+///
+/// # Errors
+/// The drive cannot be built, or the load not be applied to it.
+pub fn measure(
+    (spec, profile): (&DriveSpec, &Profile),
+    changes: &[&Modelled],
+    load: &Load,
+    seed: u64,
+    control: &Control<'_>,
+) -> Result<f64, Refusal> {
+    let change = changes.iter().fold(Modelled::default(), |all, one| all.with(one));
+    let options = change.options(&spec.options);
+    let spec = DriveSpec { profile: spec.profile.clone(), options };
+    let mut drive = ModelledDrive::new(&spec, profile, seed)?;
+    rate(&change, load, seed, (&mut drive, profile.capacity().bytes()), control)
 }
 
 /// The change of the drive alone.
@@ -175,21 +252,47 @@ impl Modelled {
         Self {
             drive: self.drive.overlaid_with(&other.drive),
             ignores_flushes: self.ignores_flushes || other.ignores_flushes,
+            shares_channel: self.shares_channel || other.shares_channel,
             beside: other.beside.clone().or_else(|| self.beside.clone()),
         }
     }
 
+    /// The options of a drive with this change.
+    fn options(&self, options: &Options) -> Options {
+        let mut changed = options.overlaid_with(&self.drive);
+        if self.shares_channel {
+            (changed.drives, changed.host_queue) = (Some(2), Some(1));
+        }
+        changed
+    }
+
     /// The load under this change.
-    fn applied(&self, workload: &Workload) -> Workload {
-        let workload = workload.clone();
-        if self.ignores_flushes { Workload { sync: false, fsync: 0, ..workload } } else { workload }
+    fn applied(&self, workload: &Workload, capacity: Bytes) -> Workload {
+        let mut workload = workload.clone();
+        if self.ignores_flushes {
+            (workload.sync, workload.fsync) = (false, 0);
+        }
+        if self.shares_channel {
+            // The second drive follows the first.
+            let rest = Bytes::new(capacity.get().saturating_sub(workload.offset.get()));
+            workload.size = workload.size.or(Some(rest));
+        }
+        workload
     }
 
     /// The load at the same time, as long as this one.
-    fn beside(&self, workload: &Workload) -> Result<Option<Workload>, Refusal> {
+    fn beside(&self, plan: &LoadPlan, capacity: Bytes) -> Result<Option<LoadPlan>, Refusal> {
+        let seed = plan.seed.wrapping_add(1);
+        let main = &plan.workload;
+        if self.shares_channel {
+            let offset = Bytes::new(capacity.get() + main.offset.get());
+            let workload = Workload { offset, ..main.clone() };
+            return Ok(Some(LoadPlan { workload, seed, ..plan.clone() }));
+        }
         let Some(options) = &self.beside else { return Ok(None) };
         let beside = options.clone().check()?;
-        let runtime = workload.runtime + workload.ramp_time;
-        Ok(Some(Workload { runtime, ramp_time: Span::ZERO, number_ios: None, ..beside }))
+        let runtime = main.runtime + main.ramp_time;
+        let beside = Workload { runtime, ramp_time: Span::ZERO, number_ios: None, ..beside };
+        Ok(Some(LoadPlan::one(beside, seed)))
     }
 }

@@ -61,19 +61,19 @@ fn percent(probability: f64) -> String {
     }
 }
 
-fn hypothesis(
-    explanation: &Explanation,
-    ranked: &Ranked,
-    place: usize,
-    look: Look,
-) -> String {
+fn hypothesis(explanation: &Explanation, ranked: &Ranked, place: usize, look: Look) -> String {
     let what = match ranked.kind {
         Kind::Chance => "chance".to_owned(),
         Kind::NoneOfThese => "none of these: a cause outside the library".to_owned(),
         Kind::Cause | Kind::Two => causes(explanation, ranked),
     };
-    let share = format!("{:>10}", percent(ranked.probability));
-    let mut text = look.led(&share, BOLD, &what, 12) + "\n";
+    let share = percent(ranked.probability);
+    let space = " ".repeat((INDENT - 2).saturating_sub(share.chars().count()));
+    let narrow = Look { width: look.columns() - INDENT, ..look };
+    let mut lines = narrow.wrap(&what, 0).lines().map(str::to_owned).collect::<Vec<_>>();
+    let first = lines.remove(0);
+    let mut text = format!("{space}{}  {first}\n", look.paint(&share, BOLD));
+    text += &lines.iter().map(|line| format!("{:INDENT$}{line}\n", "")).collect::<String>();
     let rival = if place == 0 { "the second" } else { "the first" };
     for (lead, spoken) in [("for:", ranked.speaks_for), ("against:", ranked.speaks_against)] {
         let Some(spoken) = spoken else { continue };
@@ -90,11 +90,8 @@ fn said(explanation: &Explanation, ranked: &Ranked, spoken: Spoken, rival: &str)
     let predicted = predicted.map_or_else(String::new, |[low, high]| {
         format!("; predicted {} to {}", times(*low), times(*high))
     });
-    let (factor, than) = if spoken.factor >= 1.0 {
-        (spoken.factor, "more")
-    } else {
-        (1.0 / spoken.factor, "less")
-    };
+    let (factor, than) =
+        if spoken.factor >= 1.0 { (spoken.factor, "more") } else { (1.0 / spoken.factor, "less") };
     let factor = if factor > 1000.0 { "over 1,000".to_owned() } else { format!("{factor:.1}") };
     format!(
         "{} {}{predicted} ({factor} times {than} probable than under {rival})",
@@ -138,14 +135,17 @@ fn next(answer: &Answer, look: Look) -> String {
     if let Some(next) = &answer.next {
         let lead = "Next, in both arms:";
         text += &look.command(lead, &next.command);
-        let ratios: Vec<String> = next.ratios.iter().map(|ratio| times(*ratio)).collect();
-        text += &indented(look, &format!(
-            "expected to give {:.2} of the {:.2} bits that are missing; the hypotheses above \
-             predict {}",
+        let of_place = |(place, ratio): &(usize, f64)| {
+            format!("{} under hypothesis {}", times(*ratio), place + 1)
+        };
+        let ratios: Vec<String> = next.ratios.iter().map(of_place).collect();
+        let said = format!(
+            "expected to give {:.2} of the {:.2} bits that separate them: {}",
             next.bits,
             next.missing_bits,
             ratios.join(", "),
-        ));
+        );
+        text += &indented(look, &said);
     }
     let mut looks: Vec<&str> = Vec::new();
     for cause in answer.explanation.ranking.iter().take(2).flat_map(|it| &it.causes) {

@@ -124,10 +124,8 @@ fn touched(Noisy { log_ratio, sd }: Noisy) -> f64 {
 /// An unknown cause: each figure is touched or not, and one of them at least is.
 fn unknown(figures: &[Noisy]) -> f64 {
     let (stay, change) = (libm::log(UNTOUCHED), libm::log(1.0 - UNTOUCHED));
-    let both: Vec<f64> = figures
-        .iter()
-        .map(|it| log_sum(&[stay + untouched(*it), change + touched(*it)]))
-        .collect();
+    let both: Vec<f64> =
+        figures.iter().map(|it| log_sum(&[stay + untouched(*it), change + touched(*it)])).collect();
     // By the first figure that is touched: a difference would cancel where all are as they were.
     let mut before = 0.0;
     let mut terms = Vec::with_capacity(figures.len());

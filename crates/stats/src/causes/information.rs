@@ -24,10 +24,8 @@ pub fn information(outlooks: &[Outlook], sd: f64) -> f64 {
     for step in 0..STEPS {
         let log_ratio = (f64::from(step) + 0.5) * width - FURTHEST;
         let evidence = Evidence { figures: vec![Noisy { log_ratio, sd }] };
-        let densities: Vec<f64> = outlooks
-            .iter()
-            .map(|it| libm::exp(it.predicted.log_density(&evidence)))
-            .collect();
+        let densities: Vec<f64> =
+            outlooks.iter().map(|it| libm::exp(it.predicted.log_density(&evidence))).collect();
         let mixed: f64 =
             outlooks.iter().zip(&densities).map(|(it, density)| it.probability * density).sum();
         for (it, density) in outlooks.iter().zip(&densities) {

@@ -20,11 +20,8 @@ pub struct Posterior {
 pub fn posterior(evidence: &Evidence, hypotheses: &[Hypothesis]) -> Posterior {
     let log_densities: Vec<f64> =
         hypotheses.iter().map(|it| it.predicted.log_density(evidence)).collect();
-    let weighted: Vec<f64> = hypotheses
-        .iter()
-        .zip(&log_densities)
-        .map(|(it, log)| libm::log(it.prior) + log)
-        .collect();
+    let weighted: Vec<f64> =
+        hypotheses.iter().zip(&log_densities).map(|(it, log)| libm::log(it.prior) + log).collect();
     let all = log_sum(&weighted);
     assert!(all.is_finite(), "a hypothesis with a positive prior");
     let contributions = hypotheses.iter().zip(&log_densities).map(|(it, whole)| {

@@ -82,16 +82,14 @@ fn kinds_of_drives_keep_their_kinds() {
     let row = |number: u32| vec![if number < 32 { 0.0 } else { 1.0 }];
     let drives = (0..64).map(row).collect();
     let cause = Predicted::Effects { drives, model_sd: vec![0.02] };
-    let at = |log_ratio| {
-        cause.log_density(&Evidence { figures: vec![Noisy { log_ratio, sd: 0.05 }] })
-    };
+    let at =
+        |log_ratio| cause.log_density(&Evidence { figures: vec![Noisy { log_ratio, sd: 0.05 }] });
     assert!(at(0.9) > at(0.5) && at(0.1) > at(0.5));
 }
 
 #[test]
 fn contributions_say_which_figure_decides() {
-    let found =
-        posterior(&evidence(&[2.0, 1.0], 0.03), &hypotheses(&[&[2.0, 1.0], &[1.0, 1.0]]));
+    let found = posterior(&evidence(&[2.0, 1.0], 0.03), &hypotheses(&[&[2.0, 1.0], &[1.0, 1.0]]));
     let [cause, other] = [&found.contributions[2], &found.contributions[3]];
     let [decides, does_not] = [cause[0] - other[0], cause[1] - other[1]];
     // A figure that is far off makes the kernel of the rest wider: they share its t.
