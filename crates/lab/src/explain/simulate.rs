@@ -188,8 +188,7 @@ impl<'a> Bench<'a> {
         let mut drive = ModelledDrive::new(&spec, profile, seed)?;
         let mut rates = Vec::with_capacity(loads.len());
         for load in loads {
-            let drive = (&mut drive, self.median.capacity().bytes());
-            rates.push(rate(change, load, seed, drive, self.control)?);
+            rates.push(rate(change, load, seed, &mut drive, self.control)?);
         }
         if !self.control.stopped() {
             self.cache.keep(key, rates.clone());
@@ -203,9 +202,12 @@ fn rate(
     change: &Modelled,
     load: &Load,
     seed: u64,
-    (drive, capacity): (&mut ModelledDrive, Bytes),
+    drive: &mut ModelledDrive,
     control: &Control<'_>,
 ) -> Result<f64, Refusal> {
+    let drives = if change.shares_channel { 2 } else { 1 };
+    // Of one drive: two of them may have a little less than twice its profile's.
+    let capacity = Bytes::new(drive.capacity().get() / drives);
     let workload = change.applied(&load.workload, capacity);
     let plan = LoadPlan {
         numjobs: load.numjobs,
@@ -238,7 +240,7 @@ pub fn measure(
     let options = change.options(&spec.options);
     let spec = DriveSpec { profile: spec.profile.clone(), options };
     let mut drive = ModelledDrive::new(&spec, profile, seed)?;
-    rate(&change, load, seed, (&mut drive, profile.capacity().bytes()), control)
+    rate(&change, load, seed, &mut drive, control)
 }
 
 /// The change of the drive alone.
@@ -294,5 +296,41 @@ impl Modelled {
         let runtime = main.runtime + main.ramp_time;
         let beside = Workload { runtime, ramp_time: Span::ZERO, number_ios: None, ..beside };
         Ok(Some(LoadPlan::one(beside, seed)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_core::JobSchedule;
+    use drivelab_core::workload::WorkloadOptions;
+
+    use super::*;
+
+    fn rate_of(change: &Modelled, rw: &str) -> f64 {
+        let spec = target::drive_spec("seagate-st31000333as,controller=ahci,tags=31").unwrap();
+        let profile = target::profile(&spec).unwrap();
+        let mut options = WorkloadOptions::default();
+        for (name, value) in [("rw", rw), ("iodepth", "32"), ("runtime", "5s")] {
+            assert!(options.set(name, value).unwrap());
+        }
+        let workload = options.check().unwrap();
+        let load = Load { workload, numjobs: 1, schedule: JobSchedule::default() };
+        measure((&spec, &profile), &[change], &load, 1, &Control::unattended()).unwrap()
+    }
+
+    #[test]
+    fn two_drives_that_share_a_channel_have_less_than_half_of_a_queue_each() {
+        let shared = Modelled { shares_channel: true, ..Modelled::default() };
+        // The load has no size: it ends where the second drive begins.
+        let [alone, both] = [Modelled::default(), shared].map(|it| rate_of(&it, "randread"));
+        assert!(both < 0.5 * alone, "{both} {alone}");
+    }
+
+    #[test]
+    fn another_load_takes_its_share() {
+        let rw = "randread".parse().ok();
+        let beside = Some(WorkloadOptions { rw, ..WorkloadOptions::default() });
+        let busy = Modelled { beside, ..Modelled::default() };
+        assert!(rate_of(&busy, "randread") < 0.99 * rate_of(&Modelled::default(), "randread"));
     }
 }
