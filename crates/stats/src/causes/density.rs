@@ -15,7 +15,7 @@ const UNKNOWN_DF: f64 = 3.0;
 /// The share of figures that an unknown cause leaves as they are.
 const UNTOUCHED: f64 = 0.5;
 
-/// What was measured: the logarithm of each ratio, and its deviation from run to run.
+/// The measured logarithm of each ratio, and its deviation from run to run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {
     /// One entry a figure.
@@ -34,43 +34,50 @@ pub struct Noisy {
 impl Evidence {
     /// All figures but one.
     pub fn without(&self, figure: usize) -> Self {
-        let mut figures = self.figures.clone();
-        figures.remove(figure);
-        Self { figures }
+        Self { figures: rest(&self.figures, figure) }
     }
 }
 
-/// What a hypothesis says about the ratios.
+/// The ratios under a hypothesis.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Predicted {
     /// Nothing differs: all is variation from run to run.
     Chance,
-    /// Something differs, and nothing is known about it.
+    /// A difference of which nothing is known.
     Unknown,
     /// The effects of a known cause.
     Effects {
         /// The logarithm of each ratio, for each drive that was simulated.
         drives: Vec<Vec<f64>>,
-        /// The error of the model in each logarithm, as a standard deviation.
-        model_sd: Vec<f64>,
+        /// The error of the model in each logarithm.
+        errors: Vec<ModelError>,
     },
+}
+
+/// The error of a model in the logarithm of a ratio, as standard deviations.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ModelError {
+    /// The part that is this figure's alone.
+    pub own: f64,
+    /// The part that all figures share, with the sign that it has in this one.
+    pub shared: f64,
+}
+
+impl ModelError {
+    /// The standard deviation of both parts together.
+    pub fn sd(self) -> f64 {
+        libm::hypot(self.own, self.shared)
+    }
 }
 
 impl Predicted {
     /// The same for all figures but one.
     pub fn without(&self, figure: usize) -> Self {
         match self {
-            Self::Effects { drives, model_sd } => {
-                let rest = |all: &Vec<f64>| {
-                    let mut all = all.clone();
-                    all.remove(figure);
-                    all
-                };
-                Self::Effects {
-                    drives: drives.iter().map(rest).collect(),
-                    model_sd: rest(model_sd),
-                }
-            }
+            Self::Effects { drives, errors } => Self::Effects {
+                drives: drives.iter().map(|row| rest(row, figure)).collect(),
+                errors: rest(errors, figure),
+            },
             other => other.clone(),
         }
     }
@@ -84,9 +91,14 @@ impl Predicted {
         match self {
             Self::Chance => evidence.figures.iter().map(|it| untouched(*it)).sum(),
             Self::Unknown => unknown(&evidence.figures),
-            Self::Effects { drives, model_sd } => mixture(drives, model_sd, evidence),
+            Self::Effects { drives, errors } => mixture(drives, errors, evidence),
         }
     }
+}
+
+/// All entries but one.
+fn rest<T: Clone>(all: &[T], without: usize) -> Vec<T> {
+    [&all[..without], &all[without + 1..]].concat()
 }
 
 /// A hypothesis and its prior weight, not necessarily normalised.
@@ -137,10 +149,10 @@ fn unknown(figures: &[Noisy]) -> f64 {
     log_sum(&terms) - libm::log(all)
 }
 
-fn mixture(drives: &[Vec<f64>], model_sd: &[f64], evidence: &Evidence) -> f64 {
+fn mixture(drives: &[Vec<f64>], errors: &[ModelError], evidence: &Evidence) -> f64 {
     let dimensions = evidence.figures.len();
     assert!(drives.iter().all(|row| row.len() == dimensions), "one effect a figure");
-    assert_eq!(model_sd.len(), dimensions, "one error a figure");
+    assert_eq!(errors.len(), dimensions, "one error a figure");
     let n = crate::numbers::float(drives.len());
     let d = crate::numbers::float(dimensions);
     let means: Vec<f64> =
@@ -148,20 +160,15 @@ fn mixture(drives: &[Vec<f64>], model_sd: &[f64], evidence: &Evidence) -> f64 {
     // Silverman's rule: the share of the deviation that the kernels take over.
     let width = libm::pow(4.0 / ((d + 2.0) * n), 1.0 / (d + 4.0)).min(1.0);
     let shrunk = libm::sqrt(1.0 - width * width);
-    let covariance = |i: usize, j: usize| {
-        let products = drives.iter().map(|row| (row[i] - means[i]) * (row[j] - means[j]));
-        products.sum::<f64>() / (n - 1.0).max(1.0)
-    };
     let mut scale = vec![vec![0.0; dimensions]; dimensions];
     for (i, row) in scale.iter_mut().enumerate() {
         for (j, entry) in row.iter_mut().enumerate() {
-            let own = if i == j {
-                let sd = evidence.figures[i].sd;
-                sd * sd + model_sd[i] * model_sd[i]
-            } else {
-                0.0
-            };
-            *entry = (width * width * covariance(i, j) + own) / WIDER;
+            let (sd, own) = (evidence.figures[i].sd, errors[i].own);
+            let alone = if i == j { sd * sd + own * own } else { 0.0 };
+            let shared = errors[i].shared * errors[j].shared;
+            let products = drives.iter().map(|row| (row[i] - means[i]) * (row[j] - means[j]));
+            let covariance = products.sum::<f64>() / (n - 1.0).max(1.0);
+            *entry = (width * width * covariance + shared + alone) / WIDER;
         }
     }
     let factor = Cholesky::new(&scale).expect("a positive diagonal is added to a covariance");

@@ -1,5 +1,5 @@
-//! Which of several causes explains a set of ratios: likelihoods, posterior, and the measurement
-//! that would tell most.
+//! The cause that explains a set of ratios best: likelihoods, posterior, and the measurement that
+//! would decide most.
 //!
 //! A cause predicts the logarithms of all ratios together, as rows of drives that were simulated.
 //! The density of a cause is a mixture of multivariate t kernels around its rows, shrunk towards
@@ -11,9 +11,9 @@ mod density;
 mod information;
 mod posterior;
 
-pub use density::{Evidence, Hypothesis, Noisy, Predicted};
+pub use density::{Evidence, Hypothesis, ModelError, Noisy, Predicted};
 pub use information::{Outlook, information};
-pub use posterior::{Posterior, posterior};
+pub use posterior::{contributions, posterior};
 
 #[cfg(test)]
 mod tests;

@@ -1,43 +1,30 @@
 //! The probability of each hypothesis after the evidence.
 
-use super::density::{Evidence, Hypothesis, log_sum};
+use super::density::{Evidence, Hypothesis, Predicted, log_sum};
 
-/// The probabilities of hypotheses, and how each figure changed them.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Posterior {
-    /// One entry a hypothesis; they add up to 1.
-    pub probabilities: Vec<f64>,
-    /// The logarithm of the density of all figures, for each hypothesis.
-    pub log_densities: Vec<f64>,
-    /// For each hypothesis and figure: what the figure adds to the logarithm, given all others.
-    pub contributions: Vec<Vec<f64>>,
-}
-
-/// The posterior over hypotheses.
+/// The probability of each hypothesis after the evidence; they add up to 1.
 ///
 /// # Panics
 /// There is no hypothesis with a positive prior, or a prediction has not one entry a figure.
-pub fn posterior(evidence: &Evidence, hypotheses: &[Hypothesis]) -> Posterior {
-    let log_densities: Vec<f64> =
-        hypotheses.iter().map(|it| it.predicted.log_density(evidence)).collect();
-    let weighted: Vec<f64> =
-        hypotheses.iter().zip(&log_densities).map(|(it, log)| libm::log(it.prior) + log).collect();
+pub fn posterior(evidence: &Evidence, hypotheses: &[Hypothesis]) -> Vec<f64> {
+    let weighted: Vec<f64> = hypotheses
+        .iter()
+        .map(|it| libm::log(it.prior) + it.predicted.log_density(evidence))
+        .collect();
     let all = log_sum(&weighted);
     assert!(all.is_finite(), "a hypothesis with a positive prior");
-    let contributions = hypotheses.iter().zip(&log_densities).map(|(it, whole)| {
-        let of_figure = |figure| {
-            let rest = it.predicted.without(figure).log_density(&evidence.without(figure));
-            whole - rest
-        };
-        match evidence.figures.len() {
-            // Of a single figure all is its own.
-            1 => vec![*whole],
-            figures => (0..figures).map(of_figure).collect(),
-        }
-    });
-    Posterior {
-        probabilities: weighted.iter().map(|it| libm::exp(it - all)).collect(),
-        contributions: contributions.collect(),
-        log_densities,
+    weighted.iter().map(|it| libm::exp(it - all)).collect()
+}
+
+/// The part of each figure in the logarithm of the density under a hypothesis, given all others.
+pub fn contributions(evidence: &Evidence, predicted: &Predicted) -> Vec<f64> {
+    let whole = predicted.log_density(evidence);
+    let figures = evidence.figures.len();
+    // Of a single figure all is its own.
+    if figures == 1 {
+        return vec![whole];
     }
+    let of_figure =
+        |figure| whole - predicted.without(figure).log_density(&evidence.without(figure));
+    (0..figures).map(of_figure).collect()
 }
