@@ -1,23 +1,25 @@
-//! Hypotheses: which causes act on which arm, and the ratios that they predict.
+//! Hypotheses: the causes that act on each arm, and the ratios that they predict.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use drivelab_stats::causes::{Evidence, Hypothesis, Noisy, Predicted, posterior};
+use drivelab_stats::causes::{Evidence, Hypothesis, ModelError, Noisy, Predicted, posterior};
 use drivelab_stats::numbers::{float, mean, standard_deviation};
 
-use super::question::Question;
+use super::question::{Asked, Question};
 
 /// A cause that can be simulated on the drive of a question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suspect {
     /// Its name.
     pub id: String,
-    /// What it is, in words.
+    /// Its description.
     pub words: String,
     /// A command that shows whether it is so.
     pub look: String,
     /// Its weight among all suspects before the evidence.
     pub prior: f64,
+    /// The suspects that cannot act on the same arm, by number.
+    pub excludes: Vec<usize>,
 }
 
 /// The simulated rates of all loads of a question.
@@ -49,20 +51,33 @@ fn logarithms(rates: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     rates.into_iter().map(|row| row.into_iter().map(libm::log).collect()).collect()
 }
 
-/// The prior probability of chance, of an unknown cause, and of two causes at once; the rest is
-/// that of one cause. Our estimate: someone who asks for a cause has usually changed something.
+// Our estimates: someone who asks for a cause has usually changed something.
+/// The prior probability of chance.
 const CHANCE: f64 = 0.2;
+/// The prior probability of a cause outside the library.
 const UNKNOWN: f64 = 0.1;
+/// The prior probability of two causes at once; the rest is that of one.
 const TWO: f64 = 0.15;
-/// The least deviation of a single run on a real machine, where runs were not repeated.
-const RUN_SD_MIN: f64 = 0.03;
-/// The least deviation of repeated runs: what stays the same in all of them is in none.
-const REPEATED_SD_MIN: f64 = 0.005;
+/// The deviation of a run on a real machine, before any was repeated.
+const RUN_SD: f64 = 0.03;
+/// Degrees of freedom that this prior counts for (moderated variances; Smyth 2004).
+const RUN_SD_FREEDOM: f64 = 4.0;
+/// The deviation between two sets of runs that no repetition of them shows: another boot,
+/// temperature or layout of files.
+const SETS_SD: f64 = 0.01;
 /// A suspect that changes every figure by less than this cannot be seen in them.
 const SEEN_MIN: f64 = 0.01;
-/// Pairs that are simulated; the effects of all others add up, as far as is known, to something
-/// else than what was measured.
+/// Pairs that are simulated; the effects of all others are added up.
 const PAIRS_MAX: usize = 10;
+/// A pair that is less probable than this by its added effects is not simulated.
+const PROMISING_MIN: f64 = 0.001;
+/// The deviation of the effect of a pair from the sum of its effects, as a share of the smaller
+/// one: the whole of it is gone where one cause hides the other.
+const INTERACTION: f64 = 0.5;
+/// The share of the model's variance that is common to all effects of a mechanism.
+const SHARED: f64 = 0.5;
+/// The error in the strength of a mechanism, as a share of the logarithm of its effect.
+const STRENGTH: f64 = 0.1;
 
 /// The suspects that act on each arm; none on both is chance.
 pub(super) type Acting = [Vec<usize>; 2];
@@ -70,7 +85,7 @@ pub(super) type Acting = [Vec<usize>; 2];
 /// A hypothesis about the arms.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum About {
-    /// Variation from run to run.
+    /// Variation from run to run, or a suspect that no figure shows.
     Chance,
     /// A cause outside the library.
     Unknown,
@@ -80,136 +95,171 @@ pub(super) enum About {
 
 /// The evidence of a question: its ratios with their variation.
 pub(super) fn evidence(question: &Question, rates: &Rates) -> Evidence {
-    let healthy = rates.of.get(&Vec::new());
-    let figures = question.figures.iter().enumerate().map(|(index, asked)| {
-        // Two runs of one drive with other addresses.
-        let differences: Vec<f64> = healthy
-            .into_iter()
-            .flatten()
-            .zip(&rates.again)
-            .map(|(one, other)| other[index] - one[index])
-            .collect();
-        let simulated = root_mean_square(&differences) / std::f64::consts::SQRT_2;
-        let run_sd = match asked.run_sd {
-            Some(sd) => sd.max(REPEATED_SD_MIN),
-            None => simulated.max(RUN_SD_MIN),
-        };
+    let figures = question.figures.iter().enumerate().map(|(figure, asked)| {
+        let variance = run_variance(asked, simulated_variance(rates, figure));
         let each = asked.runs.map(|runs| 1.0 / f64::from(runs));
-        Noisy { log_ratio: libm::log(asked.ratio), sd: run_sd * (each[0] + each[1]).sqrt() }
+        let sd = (variance * (each[0] + each[1]) + SETS_SD * SETS_SD).sqrt();
+        Noisy { log_ratio: libm::log(asked.ratio), sd }
     });
     Evidence { figures: figures.collect() }
 }
 
-fn root_mean_square(values: &[f64]) -> f64 {
+/// The variance between two runs of one drive with other addresses.
+fn simulated_variance(rates: &Rates, figure: usize) -> f64 {
+    let Some(healthy) = rates.of.get(&Vec::new()) else { return 0.0 };
+    let both = healthy.iter().zip(&rates.again);
+    let differences: Vec<f64> = both.map(|(one, other)| other[figure] - one[figure]).collect();
+    0.5 * mean_square(&differences)
+}
+
+/// The variance of a run: what was expected and what was measured, by their degrees of freedom.
+fn run_variance(asked: &Asked, simulated: f64) -> f64 {
+    let expected = simulated.max(RUN_SD * RUN_SD);
+    let Some((sd, freedom)) = asked.run_sd else { return expected };
+    let freedom = f64::from(freedom);
+    (RUN_SD_FREEDOM * expected + freedom * sd * sd) / (RUN_SD_FREEDOM + freedom)
+}
+
+fn mean_square(values: &[f64]) -> f64 {
     let squares: f64 = values.iter().map(|it| it * it).sum();
-    (squares / float(values.len().max(1))).sqrt()
+    squares / float(values.len().max(1))
 }
 
 /// The suspects that some figure would show.
 pub(super) fn seen(suspects: &[Suspect], rates: &Rates) -> BTreeSet<usize> {
-    let is_seen = |index: &usize| {
-        let acting = [Vec::new(), vec![*index]];
-        effects(&acting, rates).is_some_and(|drives| {
-            (0..rates.model_sigma.len()).any(|figure| {
-                let of_figure: Vec<f64> = drives.iter().map(|row| row[figure]).collect();
-                root_mean_square(&of_figure) > SEEN_MIN
-            })
-        })
-    };
-    (0..suspects.len()).filter(is_seen).collect()
+    (0..suspects.len()).filter(|index| is_seen(*index, rates)).collect()
 }
 
-/// The logarithm of each ratio on each drive; `None` if it was not simulated.
-pub(super) fn effects([a, b]: &Acting, rates: &Rates) -> Option<Vec<Vec<f64>>> {
-    let [a, b] = [rates.of.get(a)?, rates.of.get(b)?];
-    let rows = a.iter().zip(b);
-    Some(rows.map(|(a, b)| a.iter().zip(b).map(|(a, b)| b - a).collect()).collect())
+fn is_seen(suspect: usize, rates: &Rates) -> bool {
+    let Some(effects) = effects(&[Vec::new(), vec![suspect]], rates) else { return false };
+    (0..rates.model_sigma.len())
+        .any(|figure| mean_square(&of_figure(&effects.drives, figure)) > SEEN_MIN * SEEN_MIN)
 }
 
-/// What suspects predict.
-pub(super) fn predicted(drives: Vec<Vec<f64>>, model_sigma: &[f64]) -> Predicted {
-    let model_sd = model_sigma.iter().enumerate().map(|(figure, sigma)| {
-        let of_figure: Vec<f64> = drives.iter().map(|row| row[figure]).collect();
-        // An error in the effect of a mechanism: it is not larger than the effect.
-        let effect = mean(&of_figure).abs() + standard_deviation(&of_figure);
-        (sigma * std::f64::consts::SQRT_2).min(effect)
+/// The column of a figure.
+pub(super) fn of_figure(drives: &[Vec<f64>], figure: usize) -> Vec<f64> {
+    drives.iter().map(|row| row[figure]).collect()
+}
+
+/// The effects of suspects.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Effects {
+    /// The logarithm of each ratio on each drive.
+    pub drives: Vec<Vec<f64>>,
+    /// The deviation of each that comes from adding effects up.
+    pub added_sd: Vec<f64>,
+}
+
+/// The effects of suspects on both arms; `None` if they were not simulated.
+pub(super) fn effects([a, b]: &Acting, rates: &Rates) -> Option<Effects> {
+    let ((a, a_sd), (b, b_sd)) = (logs(a, rates)?, logs(b, rates)?);
+    let rows = a.iter().zip(&b);
+    let drives = rows.map(|(a, b)| a.iter().zip(b).map(|(a, b)| b - a).collect()).collect();
+    let added_sd = a_sd.iter().zip(&b_sd).map(|(a, b)| libm::hypot(*a, *b)).collect();
+    Some(Effects { drives, added_sd })
+}
+
+/// The logarithms of the rates with a set of suspects, and their deviation where effects were
+/// added up: those of a pair that was not simulated.
+fn logs(set: &[usize], rates: &Rates) -> Option<(Vec<Vec<f64>>, Vec<f64>)> {
+    let figures = rates.model_sigma.len();
+    if let Some(known) = rates.of.get(set) {
+        return Some((known.clone(), vec![0.0; figures]));
+    }
+    let [one, other] = set else { return None };
+    let healthy = rates.of.get(&Vec::new())?;
+    let (one, other) = (rates.of.get(&vec![*one])?, rates.of.get(&vec![*other])?);
+    let drives = 0..healthy.len();
+    let rows = drives.clone().map(|drive| {
+        (0..figures).map(|it| one[drive][it] + other[drive][it] - healthy[drive][it]).collect()
     });
-    let model_sd = model_sd.collect();
-    Predicted::Effects { drives, model_sd }
+    let deviations = (0..figures).map(|figure| {
+        let [first, second] = [one, other].map(|with| {
+            let effects: Vec<f64> =
+                drives.clone().map(|it| with[it][figure] - healthy[it][figure]).collect();
+            mean_square(&effects).sqrt()
+        });
+        INTERACTION * first.min(second)
+    });
+    Some((rows.collect(), deviations.collect()))
+}
+
+/// The prediction of effects, with the errors of the model.
+pub(super) fn predicted(effects: Effects, model_sigma: &[f64]) -> Predicted {
+    let errors = model_sigma.iter().zip(&effects.added_sd).enumerate();
+    let errors = errors.map(|(figure, (sigma, added_sd))| {
+        let of_figure = of_figure(&effects.drives, figure);
+        let effect = mean(&of_figure);
+        // A mechanism that changes nothing is not off by more than nothing.
+        let size = effect.abs() + standard_deviation(&of_figure);
+        let sd = (sigma * std::f64::consts::SQRT_2).min(size);
+        let shared = libm::hypot(sd * SHARED.sqrt(), STRENGTH * effect).copysign(effect);
+        ModelError { own: libm::hypot(sd * (1.0 - SHARED).sqrt(), *added_sd), shared }
+    });
+    let errors = errors.collect();
+    Predicted::Effects { drives: effects.drives, errors }
 }
 
 /// All hypotheses whose rates are known: chance, an unknown cause, each suspect in each arm, and
 /// pairs of them.
 pub(super) fn all(suspects: &[Suspect], rates: &Rates) -> Vec<(About, Hypothesis)> {
     let seen = seen(suspects, rates);
-    let total: f64 = seen.iter().map(|index| suspects[*index].prior).sum();
-    let share = |index: usize| suspects[index].prior / total;
-    let mut all = vec![
-        (About::Chance, Hypothesis { prior: CHANCE, predicted: Predicted::Chance }),
-        (About::Unknown, Hypothesis { prior: UNKNOWN, predicted: Predicted::Unknown }),
-    ];
-    let mut add = |acting: Acting, prior: f64| {
-        if let Some(drives) = effects(&acting, rates) {
-            let predicted = predicted(drives, &rates.model_sigma);
-            all.push((About::Causes(acting), Hypothesis { prior, predicted }));
-        }
-    };
+    let total: f64 = suspects.iter().map(|it| it.prior).sum();
+    let shares: Vec<f64> = suspects.iter().map(|it| it.prior / total).collect();
+    let unseen = (1.0 - seen.iter().map(|index| shares[*index]).sum::<f64>()).max(0.0);
+    let one = 1.0 - CHANCE - UNKNOWN - TWO;
+    // What no figure shows leaves them as chance does, alone and in pairs.
+    let chance = CHANCE + one * unseen + TWO * unseen * unseen;
+    let mut acting: Vec<(Acting, f64)> = Vec::new();
     for &index in &seen {
-        let prior = 0.5 * (1.0 - CHANCE - UNKNOWN - TWO) * share(index);
-        add([vec![index], Vec::new()], prior);
-        add([Vec::new(), vec![index]], prior);
+        let prior = 0.5 * (one + 2.0 * TWO * unseen) * shares[index];
+        acting.push(([vec![index], Vec::new()], prior));
+        acting.push(([Vec::new(), vec![index]], prior));
     }
     for (one, other) in pairs(&seen) {
         // Each of the two is in either arm.
-        let prior = 0.25 * TWO * 2.0 * share(one) * share(other);
-        add([vec![one, other], Vec::new()], prior);
-        add([Vec::new(), vec![one, other]], prior);
-        add([vec![one], vec![other]], prior);
-        add([vec![other], vec![one]], prior);
+        let prior = 0.25 * TWO * 2.0 * shares[one] * shares[other];
+        acting.push(([vec![one], vec![other]], prior));
+        acting.push(([vec![other], vec![one]], prior));
+        if !suspects[one].excludes.contains(&other) {
+            acting.push(([vec![one, other], Vec::new()], prior));
+            acting.push(([Vec::new(), vec![one, other]], prior));
+        }
     }
+    let mut all = vec![
+        (About::Chance, Hypothesis { prior: chance, predicted: Predicted::Chance }),
+        (About::Unknown, Hypothesis { prior: UNKNOWN, predicted: Predicted::Unknown }),
+    ];
+    all.extend(acting.into_iter().filter_map(|(acting, prior)| {
+        let predicted = predicted(effects(&acting, rates)?, &rates.model_sigma);
+        Some((About::Causes(acting), Hypothesis { prior, predicted }))
+    }));
     all
 }
 
 fn pairs(seen: &BTreeSet<usize>) -> Vec<(usize, usize)> {
-    let rest = |one: usize| seen.range(one + 1..).map(move |other| (one, *other));
-    seen.iter().flat_map(|one| rest(*one)).collect()
+    seen.iter().flat_map(|one| seen.range(one + 1..).map(|other| (*one, *other))).collect()
 }
 
 /// The pairs of suspects that are worth a simulation: those whose effects, added up, come nearest
-/// to what was measured. `excludes` is true for suspects that cannot act together.
+/// to what was measured.
 pub fn promising_pairs(
     question: &Question,
     suspects: &[Suspect],
     rates: &Rates,
-    excludes: impl Fn(usize, usize) -> bool,
 ) -> Vec<Vec<usize>> {
-    let evidence = evidence(question, rates);
-    let healthy = &rates.of[&Vec::new()];
-    let mut added = rates.clone();
-    for (one, other) in pairs(&seen(suspects, rates)) {
-        if excludes(one, other) {
-            continue;
-        }
-        let sum = |drive: usize, figure: usize| {
-            let of = |index: usize| rates.of[&vec![index]][drive][figure];
-            of(one) + of(other) - healthy[drive][figure]
-        };
-        let rows = (0..healthy.len())
-            .map(|drive| (0..rates.model_sigma.len()).map(|figure| sum(drive, figure)).collect());
-        added.of.insert(vec![one, other], rows.collect());
-    }
-    let hypotheses = all(suspects, &added);
-    let only: Vec<Hypothesis> = hypotheses.iter().map(|(_, it)| it.clone()).collect();
-    let found = posterior(&evidence, &only);
+    let (abouts, hypotheses): (Vec<About>, Vec<Hypothesis>) =
+        all(suspects, rates).into_iter().unzip();
+    let found = posterior(&evidence(question, rates), &hypotheses);
     let mut of_pairs: BTreeMap<&Vec<usize>, f64> = BTreeMap::new();
-    for ((about, _), probability) in hypotheses.iter().zip(&found.probabilities) {
-        if let About::Causes(acting) = about {
-            for set in acting.iter().filter(|set| set.len() == 2) {
-                *of_pairs.entry(set).or_default() += probability;
-            }
+    for (about, probability) in abouts.iter().zip(&found) {
+        let About::Causes(acting) = about else { continue };
+        for set in acting.iter().filter(|set| !rates.of.contains_key(*set)) {
+            *of_pairs.entry(set).or_default() += probability;
         }
     }
-    let mut of_pairs: Vec<(&Vec<usize>, f64)> = of_pairs.into_iter().collect();
+    let mut of_pairs: Vec<(&Vec<usize>, f64)> =
+        of_pairs.into_iter().filter(|(_, probability)| *probability >= PROMISING_MIN).collect();
     of_pairs.sort_by(|a, b| b.1.total_cmp(&a.1));
     of_pairs.into_iter().take(PAIRS_MAX).map(|(set, _)| set.clone()).collect()
 }

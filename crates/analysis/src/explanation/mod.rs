@@ -1,4 +1,4 @@
-//! Which cause explains the difference between two sets of figures.
+//! The cause that explains the difference between two sets of figures.
 //!
 //! The caller simulates: [`Rates`] has the rate of every load on a drive that is as it should be,
 //! and with causes alone and in pairs. What is concluded from them is computed here.
@@ -9,8 +9,10 @@ mod ranking;
 mod separate;
 
 pub use hypothesis::{Rates, Suspect, promising_pairs};
-pub use question::{Asked, Load, Question};
-pub use ranking::{Answer, Explanation, Figure, Kind, Ranked, Share, Spoken, Strength, explain};
+pub use question::{Asked, Load, Question, Set};
+pub use ranking::{
+    Accused, Answer, Explanation, Figure, Kind, Ranked, Share, Spoken, Strength, explain,
+};
 pub use separate::{Next, Outlooks, next, undecided};
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! The ranking of hypotheses after the evidence.
 
-use drivelab_stats::causes::{Evidence, Hypothesis, Predicted, posterior};
-use drivelab_stats::numbers::{float, mean, standard_deviation};
+use drivelab_stats::causes::{Evidence, Hypothesis, Predicted, contributions, posterior};
+use drivelab_stats::numbers::{float, mean, median, standard_deviation};
 use serde::Serialize;
 
-use super::hypothesis::{About, Acting, Rates, Suspect, all, evidence, seen};
+use super::hypothesis::{About, Rates, Suspect, all, evidence, of_figure, seen};
 use super::question::Question;
 use super::separate::Next;
 
-/// What may be concluded about the cause of a difference.
+/// The conclusion about the cause of a difference.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Explanation {
     /// The names of the arms.
@@ -17,10 +17,26 @@ pub struct Explanation {
     pub figures: Vec<Figure>,
     /// Hypotheses, the most probable first.
     pub ranking: Vec<Ranked>,
-    /// How far the first hypothesis leads.
+    /// The lead of the first hypothesis.
     pub strength: Strength,
+    /// Each suspect that some figure shows, on each arm, the most probable first.
+    pub causes: Vec<Accused>,
     /// Suspects that none of the figures would show.
     pub unseen: Vec<Share>,
+}
+
+/// A suspect on one arm: its probability, alone or with another, and its own prediction.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Accused {
+    /// The suspect and the arm.
+    #[serde(flatten)]
+    pub cause: Share,
+    /// The probability of all hypotheses that it is part of.
+    pub probability: f64,
+    /// For each figure the median ratio if it acts alone.
+    pub predicted: Vec<f64>,
+    /// For each figure the interval of 95 % of ratios if it acts alone.
+    pub predicted95: Vec<[f64; 2]>,
 }
 
 /// An explanation with all that a reader needs to judge it.
@@ -30,6 +46,8 @@ pub struct Answer {
     pub explanation: Explanation,
     /// The measurement that would separate what remains.
     pub next: Option<Next>,
+    /// The target of each arm, if all its runs have one.
+    pub targets: [Option<String>; 2],
     /// The drive that was simulated, as it should be.
     pub drive: String,
     /// The number of drives that were simulated.
@@ -39,7 +57,31 @@ pub struct Answer {
     /// Causes that this drive cannot have, with the reason.
     pub impossible: Vec<(String, String)>,
     /// Causes that the model has no mechanism for, with the mechanism.
-    pub not_modelled: Vec<(String, String)>,
+    pub not_predicted: Vec<(String, String)>,
+}
+
+impl Answer {
+    /// The commands of the next measurement: one for each arm, or one for both where their targets
+    /// are the same or unknown.
+    pub fn next_commands(&self) -> Vec<String> {
+        let Some(next) = &self.next else { return Vec::new() };
+        let targets = match &self.targets {
+            [Some(a), Some(b)] if a == b => vec![a.as_str()],
+            [Some(a), Some(b)] => vec![a.as_str(), b.as_str()],
+            _ => vec!["TARGET"],
+        };
+        let targets = targets.into_iter().map(shell_word);
+        targets.map(|target| format!("drivelab run {target} {}", next.options)).collect()
+    }
+}
+
+/// A word of a shell's command line.
+fn shell_word(text: &str) -> String {
+    const PLAIN: &str = "-_./:,=+@%";
+    if !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || PLAIN.contains(c)) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// A figure that was measured.
@@ -47,7 +89,7 @@ pub struct Answer {
 pub struct Figure {
     /// Its name.
     pub name: String,
-    /// How much faster the second arm was.
+    /// The rate of the second arm as a multiple of that of the first.
     pub ratio: f64,
     /// The factor within which 95 % of two runs of one arm stay.
     pub chance_factor: f64,
@@ -85,7 +127,7 @@ pub struct Spoken {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Variation from run to run.
+    /// Variation from run to run, or a cause that no figure here shows.
     Chance,
     /// None of the causes in the library.
     NoneOfThese,
@@ -100,7 +142,7 @@ pub enum Kind {
 pub struct Share {
     /// Its name.
     pub id: String,
-    /// What it is.
+    /// Its description.
     pub words: String,
     /// A command that shows whether it is so.
     pub look: String,
@@ -109,7 +151,7 @@ pub struct Share {
     pub arm: Option<usize>,
 }
 
-/// How far the first hypothesis leads the second.
+/// The lead of the first hypothesis over the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strength {
@@ -134,6 +176,9 @@ impl Strength {
     }
 }
 
+/// Hypotheses of a ranking that are reported.
+const RANKED: usize = 12;
+
 /// Ranks all hypotheses whose rates were simulated.
 pub fn explain(question: &Question, suspects: &[Suspect], rates: &Rates) -> Explanation {
     let evidence = evidence(question, rates);
@@ -141,32 +186,67 @@ pub fn explain(question: &Question, suspects: &[Suspect], rates: &Rates) -> Expl
         all(suspects, rates).into_iter().unzip();
     let found = posterior(&evidence, &hypotheses);
     let mut order: Vec<usize> = (0..hypotheses.len()).collect();
-    order.sort_by(|a, b| found.probabilities[*b].total_cmp(&found.probabilities[*a]));
-    let ranked = order.iter().map(|&index| {
+    order.sort_by(|a, b| found[*b].total_cmp(&found[*a]));
+    let leading = order.iter().take(RANKED);
+    let contributions: Vec<Vec<f64>> =
+        leading.clone().map(|it| contributions(&evidence, &hypotheses[*it].predicted)).collect();
+    let ranked = leading.zip(&contributions).enumerate().map(|(rank, (&index, own))| {
         // The rival of the first is the second, and of all others the first.
-        let rival = if index == order[0] { order[1] } else { order[0] };
-        let speaks = spoken(&found.contributions[index], &found.contributions[rival]);
+        let rival = usize::from(rank == 0);
+        let (speaks_for, speaks_against) = spoken(own, &contributions[rival]);
         Ranked {
             kind: kind(&abouts[index]),
             causes: shares(&abouts[index], suspects),
-            probability: found.probabilities[index],
+            probability: found[index],
             predicted95: predicted95(&hypotheses[index].predicted, &evidence),
-            speaks_for: speaks.0,
-            speaks_against: speaks.1,
+            speaks_for,
+            speaks_against,
             about: abouts[index].clone(),
         }
     });
     let ranking: Vec<Ranked> = ranked.collect();
+    debug_assert!(ranking.len() > 1, "chance and an unknown cause are always in");
     let odds = ranking[0].probability / ranking[1].probability.max(f64::MIN_POSITIVE);
     let seen = seen(suspects, rates);
     let unseen = (0..suspects.len()).filter(|index| !seen.contains(index));
+    let unseen = unseen.map(|index| share(&suspects[index], None)).collect();
+    let single = abouts.iter().zip(&hypotheses).filter_map(|(about, hypothesis)| {
+        let About::Causes([a, b]) = about else { return None };
+        let (suspect, arm) = match (&a[..], &b[..]) {
+            ([suspect], []) => (*suspect, 0),
+            ([], [suspect]) => (*suspect, 1),
+            _ => return None,
+        };
+        let probability = abouts.iter().zip(&found).filter(|(it, _)| acts(it, suspect, arm));
+        Some(Accused {
+            cause: share(&suspects[suspect], Some(arm)),
+            probability: probability.map(|(_, probability)| probability).sum(),
+            predicted95: predicted95(&hypothesis.predicted, &evidence),
+            predicted: medians(&hypothesis.predicted),
+        })
+    });
+    let mut causes: Vec<Accused> = single.collect();
+    causes.sort_by(|a, b| b.probability.total_cmp(&a.probability));
     Explanation {
         arms: question.arms.clone(),
         figures: figures(question, &evidence),
-        ranking,
         strength: Strength::of(odds),
-        unseen: unseen.map(|index| share(&suspects[index], None)).collect(),
+        ranking,
+        causes,
+        unseen,
     }
+}
+
+/// True if a hypothesis has this suspect act on this arm, alone or with another.
+fn acts(about: &About, suspect: usize, arm: usize) -> bool {
+    matches!(about, About::Causes(acting) if acting[arm].contains(&suspect))
+}
+
+/// The median ratio of each figure.
+fn medians(predicted: &Predicted) -> Vec<f64> {
+    let Predicted::Effects { drives, errors } = predicted else { return Vec::new() };
+    let columns = (0..errors.len()).map(|figure| of_figure(drives, figure));
+    columns.map(|column| libm::exp(median(&column))).collect()
 }
 
 fn figures(question: &Question, evidence: &Evidence) -> Vec<Figure> {
@@ -195,30 +275,30 @@ fn share(suspect: &Suspect, arm: Option<usize>) -> Share {
 
 fn shares(about: &About, suspects: &[Suspect]) -> Vec<Share> {
     let About::Causes(acting) = about else { return Vec::new() };
-    let acting: &Acting = acting;
-    let of_arm = |(arm, set): (usize, &Vec<usize>)| -> Vec<Share> {
-        set.iter().map(|index| share(&suspects[*index], Some(arm))).collect()
-    };
-    acting.iter().enumerate().flat_map(of_arm).collect()
+    let each = acting.iter().enumerate().flat_map(|(arm, set)| set.iter().map(move |it| (arm, it)));
+    each.map(|(arm, suspect)| share(&suspects[*suspect], Some(arm))).collect()
 }
 
 /// 95 % of a normal distribution are within this.
 const WITHIN_95: f64 = 1.959_964;
 
+/// The middle 95 % of a normal distribution of a logarithm, as ratios.
+fn interval(centre: f64, sd: f64) -> [f64; 2] {
+    [centre - WITHIN_95 * sd, centre + WITHIN_95 * sd].map(libm::exp)
+}
+
 fn predicted95(predicted: &Predicted, evidence: &Evidence) -> Vec<[f64; 2]> {
-    let interval =
-        |centre: f64, sd: f64| [centre - WITHIN_95 * sd, centre + WITHIN_95 * sd].map(libm::exp);
     let figures = evidence.figures.iter().enumerate();
     match predicted {
         Predicted::Unknown => Vec::new(),
         Predicted::Chance => figures.map(|(_, it)| interval(0.0, it.sd)).collect(),
-        Predicted::Effects { drives, model_sd } => figures
+        Predicted::Effects { drives, errors } => figures
             .map(|(figure, it)| {
-                let of_figure: Vec<f64> = drives.iter().map(|row| row[figure]).collect();
+                let of_figure = of_figure(drives, figure);
                 let sd = standard_deviation(&of_figure);
                 // The mean of the drives is itself not known better than this.
                 let centre = sd / float(of_figure.len()).sqrt();
-                let all = [sd, centre, model_sd[figure], it.sd];
+                let all = [sd, centre, errors[figure].sd(), it.sd];
                 let sd = all.iter().map(|sd| sd * sd).sum::<f64>().sqrt();
                 interval(mean(&of_figure), sd)
             })

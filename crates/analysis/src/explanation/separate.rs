@@ -1,9 +1,10 @@
 //! The measurement that would separate what remains.
 
 use drivelab_stats::causes::{Outlook, Predicted, information};
+use drivelab_stats::numbers::median;
 use serde::Serialize;
 
-use super::hypothesis::{About, Rates, effects, predicted};
+use super::hypothesis::{About, Effects, Rates, effects, of_figure, predicted};
 use super::ranking::Explanation;
 
 /// Hypotheses that a next measurement should separate.
@@ -16,23 +17,23 @@ const RATIO_SD: f64 = 0.042;
 /// The measurements to choose among, simulated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outlooks {
-    /// The command of each measurement.
-    pub commands: Vec<String>,
+    /// The options of `drivelab run` for each measurement.
+    pub options: Vec<String>,
     /// Their rates, for the sets of suspects of [`undecided`].
     pub rates: Rates,
 }
 
-/// A measurement, and what it is expected to tell.
+/// A measurement, and the information that it is expected to give.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Next {
-    /// The command, for both arms.
-    pub command: String,
+    /// The options of `drivelab run`, for both arms.
+    pub options: String,
     /// The expected information about the causes, in bits.
     pub bits: f64,
     /// The information that is missing before it.
     pub missing_bits: f64,
-    /// For each hypothesis that it separates: its place in the ranking from 0, and the median
-    /// ratio that it predicts.
+    /// For each hypothesis that it separates: its index in the ranking, and the median ratio that
+    /// it predicts.
     pub ratios: Vec<(usize, f64)>,
 }
 
@@ -66,16 +67,18 @@ pub fn next(explanation: &Explanation, outlooks: &Outlooks) -> Option<Next> {
     let known: Vec<_> =
         head.iter().enumerate().filter(|(_, it)| it.about != About::Unknown).collect();
     let total: f64 = known.iter().map(|(_, it)| it.probability).sum();
-    let best = outlooks.commands.iter().enumerate().map(|(figure, command)| {
-        let of_known = known.iter().filter_map(|(place, ranked)| {
+    let total = total.max(f64::MIN_POSITIVE);
+    let best = outlooks.options.iter().enumerate().map(|(figure, options)| {
+        let of_known = known.iter().filter_map(|(index, ranked)| {
             let (predicted, median) = alone(&ranked.about, figure, &outlooks.rates)?;
             let probability = ranked.probability / total;
-            Some((Outlook { probability, predicted }, (*place, median)))
+            Some((Outlook { probability, predicted }, (*index, median)))
         });
         let (outlooks, ratios): (Vec<Outlook>, Vec<(usize, f64)>) = of_known.unzip();
-        let missing = outlooks.iter().map(|it| -it.probability * libm::log2(it.probability));
+        let held = outlooks.iter().map(|it| it.probability).filter(|it| *it > 0.0);
+        let missing = held.map(|it| -it * libm::log2(it));
         Next {
-            command: command.clone(),
+            options: options.clone(),
             bits: information(&outlooks, RATIO_SD),
             missing_bits: missing.sum::<f64>().max(0.0),
             ratios,
@@ -84,15 +87,16 @@ pub fn next(explanation: &Explanation, outlooks: &Outlooks) -> Option<Next> {
     best.max_by(|a, b| a.bits.total_cmp(&b.bits)).filter(|it| it.bits >= WORTH)
 }
 
-/// A measurement that tells less is not worth making.
+/// A measurement that gives less is not worth making.
 const WORTH: f64 = 0.05;
 
 /// The effect on one new figure, and its median as a ratio.
 fn alone(about: &About, figure: usize, rates: &Rates) -> Option<(Predicted, f64)> {
     let About::Causes(acting) = about else { return Some((Predicted::Chance, 1.0)) };
-    let drives: Vec<Vec<f64>> =
-        effects(acting, rates)?.into_iter().map(|row| vec![row[figure]]).collect();
-    let logs: Vec<f64> = drives.iter().map(|row| row[0]).collect();
-    let median = libm::exp(drivelab_stats::numbers::median(&logs));
-    Some((predicted(drives, &rates.model_sigma[figure..=figure]), median))
+    let all = effects(acting, rates)?;
+    let logs = of_figure(&all.drives, figure);
+    let median = libm::exp(median(&logs));
+    let drives = logs.into_iter().map(|it| vec![it]).collect();
+    let effects = Effects { drives, added_sd: vec![all.added_sd[figure]] };
+    Some((predicted(effects, &rates.model_sigma[figure..=figure]), median))
 }

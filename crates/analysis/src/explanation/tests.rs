@@ -45,8 +45,13 @@ fn rates() -> Rates {
 }
 
 fn suspects() -> Vec<Suspect> {
-    let suspect =
-        |id: &str| Suspect { id: id.into(), words: id.into(), look: "look".into(), prior: 1.0 };
+    let suspect = |id: &str| Suspect {
+        id: id.into(),
+        words: id.into(),
+        look: "look".into(),
+        prior: 1.0,
+        excludes: Vec::new(),
+    };
     ["queue", "cache", "link"].map(suspect).to_vec()
 }
 
@@ -80,6 +85,9 @@ fn wrong_files_of_figures_are_refused() {
     };
     refused("[100, 200]", "[100]", "one number for each");
     refused("[100, 200]", "[0, 200]", "above 0");
+    refused("[100, 200]", "[1e-300, 1e300]", "two units");
+    refused("[100, 200]", "[nan, 200]", "above 0");
+    refused("[100, 200]", "[100, inf]", "two units");
     refused("\"less\"", "\"lower\"", "neither");
     refused("iodepth", "io_depth", "unknown key `io_depth`");
     refused("[\"before\", \"after\"]", "[\"one\"]", "names the two");
@@ -124,9 +132,10 @@ fn pairs_are_promising_where_their_effects_add_up_to_what_was_measured() {
     let question = parse("figures.toml", FIGURES).unwrap();
     let mut known = rates();
     known.of.remove(&vec![0, 1]);
-    let pairs = promising_pairs(&question, &suspects(), &known, |_, _| false);
-    assert_eq!(pairs, [vec![0, 1]]);
-    assert!(promising_pairs(&question, &suspects(), &known, |_, _| true).is_empty());
+    assert_eq!(promising_pairs(&question, &suspects(), &known), [vec![0, 1]]);
+    let mut exclusive = suspects();
+    (exclusive[0].excludes, exclusive[1].excludes) = (vec![1], vec![0]);
+    assert!(promising_pairs(&question, &exclusive, &known).is_empty());
 }
 
 #[test]
@@ -146,8 +155,8 @@ fn the_next_measurement_is_the_one_that_separates() {
         // A measurement that nothing changes, and one that the queue doubles.
         rows.iter_mut().for_each(|row| *row = vec![1.0, row[0]]);
     }
-    let commands = ["nothing", "queue"].map(str::to_owned).to_vec();
-    let best = next(&found, &Outlooks { commands, rates }).unwrap();
-    assert_eq!(best.command, "queue");
+    let options = ["nothing", "queue"].map(str::to_owned).to_vec();
+    let best = next(&found, &Outlooks { options, rates }).unwrap();
+    assert_eq!(best.options, "queue");
     assert!(best.bits > 0.9 && best.missing_bits > 0.99, "{best:?}");
 }
