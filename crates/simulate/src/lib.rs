@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod attached;
+pub mod explain;
 pub mod model;
 pub mod predict;
 pub mod record;

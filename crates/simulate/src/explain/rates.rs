@@ -3,21 +3,24 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use drivelab_analysis::explanation::{Load, Rates};
+use drivelab_core::control::Event;
+use drivelab_core::numbers::float;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
 use drivelab_core::{Control, Refusal, Span};
 use drivelab_model::Specimens;
 use drivelab_model::options::{DriveSpec, Options};
 use drivelab_model::profile::{Missing, Profile};
-use drivelab_simulate::LoadPlan;
-use drivelab_simulate::model::{self, ModelledDrive};
-use drivelab_simulate::stage::parallel;
+use sha2::{Digest as _, Sha256};
 
 use super::Wanted;
 use super::library::Modelled;
-use crate::target;
+use crate::LoadPlan;
+use crate::model::{self, ModelledDrive};
+use crate::stage::parallel;
 
 /// A run of a disk takes at most this, of flash that, with as much before it: rates settle within.
 const DISK: Span = Span::from_secs(15);
@@ -27,7 +30,7 @@ const FLASH_REQUESTS: u64 = 20_000;
 /// The seed of the second runs, apart from those of all drives.
 const AGAIN: u64 = 1 << 32;
 
-/// Rates that were simulated, by all that they depend on.
+/// Rates that were simulated, by a hash of all that they depend on.
 #[derive(Debug, Default)]
 pub struct Cache {
     made: Mutex<BTreeMap<String, Vec<f64>>>,
@@ -36,8 +39,20 @@ pub struct Cache {
 const HELD: &str = "no thread panics while it holds the rates";
 
 impl Cache {
-    fn get(&self, key: &str) -> Option<Vec<f64>> {
-        self.made.lock().expect(HELD).get(key).cloned()
+    /// A cache that has these rates.
+    pub fn of(made: BTreeMap<String, Vec<f64>>) -> Self {
+        Self { made: Mutex::new(made) }
+    }
+
+    /// All rates.
+    pub fn all(&self) -> BTreeMap<String, Vec<f64>> {
+        self.made.lock().expect(HELD).clone()
+    }
+
+    /// The rates of a key, if there are as many as loads.
+    fn get(&self, key: &str, loads: usize) -> Option<Vec<f64>> {
+        let made = self.made.lock().expect(HELD).get(key).cloned();
+        made.filter(|rates| rates.len() == loads)
     }
 
     fn keep(&self, key: String, rates: Vec<f64>) {
@@ -56,39 +71,32 @@ pub(super) struct Bench<'a> {
     control: &'a Control<'a>,
     cache: &'a Cache,
     is_flash: bool,
+    /// Sets of rates that are made, and all of them, about: pairs are chosen on the way.
+    course: (AtomicU64, u64),
 }
 
 impl<'a> Bench<'a> {
+    /// Drives for the loads of a question, or of what may be measured next.
     pub(super) fn new(
         wanted: &Wanted<'a>,
         loads: Vec<Load>,
         control: &'a Control<'a>,
     ) -> Result<Self, Refusal> {
-        let profile = target::profile(wanted.spec)?;
         let count = wanted.specimens.max(2);
-        let all = Specimens::new(wanted.seed, count, std::iter::once(&profile));
-        let drives = (0..count).map(|number| all.of(0, &profile, number)).collect();
-        let longest = if profile.is_solid_state() { FLASH } else { DISK };
-        let limit = |load: Load| {
-            let mut workload = load.workload;
-            workload.runtime = workload.runtime.min(longest);
-            workload.ramp_time = workload.ramp_time.min(longest);
-            if profile.is_solid_state() {
-                let asked = workload.number_ios.unwrap_or(FLASH_REQUESTS);
-                workload.number_ios = Some(asked.min(FLASH_REQUESTS));
-            }
-            Load { workload, ..load }
-        };
+        let all = Specimens::new(wanted.seed, count, std::iter::once(wanted.profile));
+        let drives = (0..count).map(|number| all.of(0, wanted.profile, number)).collect();
+        let is_flash = wanted.profile.is_solid_state();
         let bench = Self {
             spec: wanted.spec,
-            loads: loads.into_iter().map(limit).collect(),
+            loads: loads.into_iter().map(|load| limited(load, is_flash)).collect(),
             drives,
-            median: profile.median(),
+            median: wanted.profile.median(),
             seed: wanted.seed,
             threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             control,
             cache: wanted.cache,
-            is_flash: profile.is_solid_state(),
+            is_flash,
+            course: (AtomicU64::new(0), u64::from(count) * (wanted.causes.len() as u64 + 2)),
         };
         model::build(&bench.median, &bench.spec.options, 0)?;
         Ok(bench)
@@ -111,11 +119,11 @@ impl<'a> Bench<'a> {
     /// The error of the model in the rate of each load.
     pub(super) fn model_sigma(&self) -> Vec<f64> {
         let [any, elevator] = self.median.lacks();
-        let sigma = |load: &Load| {
+        let missing = self.loads.iter().map(|load| {
             let missing = self.median.missing_for(&load.workload, &self.spec.options);
             Missing::add(&missing, any.max(elevator))
-        };
-        self.loads.iter().map(sigma).collect()
+        });
+        missing.collect()
     }
 
     /// Adds the rates of all drives with sets of changes; `None` after an interruption.
@@ -150,14 +158,11 @@ impl<'a> Bench<'a> {
             changes.iter().flat_map(|change| (0..self.drives.len()).map(move |n| (change, n)));
         let all: Vec<(&Modelled, usize)> = all.collect();
         let made = parallel::map(self.threads, &all, |(change, number)| {
-            if self.is_flash {
-                return self.on_one_drive(change, *number, &self.loads, apart);
-            }
-            let each = self
-                .loads
-                .iter()
-                .map(|load| self.on_one_drive(change, *number, std::slice::from_ref(load), apart));
-            each.collect::<Result<Vec<_>, _>>().map(|rates| rates.concat())
+            let made = self.on_each_drive(change, *number, apart);
+            let done = self.course.0.fetch_add(1, Ordering::Relaxed) + 1;
+            let what = "drives simulated";
+            self.control.report(Event::Steps { what, done, of: self.course.1.max(done) });
+            made
         });
         if self.control.stopped() {
             // A run that was cut short predicts nothing.
@@ -167,8 +172,26 @@ impl<'a> Bench<'a> {
         Ok(Some(made.chunks(self.drives.len()).map(<[Vec<f64>]>::to_vec).collect()))
     }
 
-    /// The rates of loads on one drive, one after the other: the preparation of flash takes longer
-    /// than a load.
+    /// The rates of all loads with a change; nothing after an interruption.
+    fn on_each_drive(
+        &self,
+        change: &Modelled,
+        number: usize,
+        apart: u64,
+    ) -> Result<Vec<f64>, Refusal> {
+        if self.control.stopped() {
+            return Ok(Vec::new());
+        }
+        // The preparation of flash takes longer than a load.
+        if self.is_flash {
+            return self.on_one_drive(change, number, &self.loads, apart);
+        }
+        let each = self.loads.chunks(1);
+        let each = each.map(|load| self.on_one_drive(change, number, load, apart));
+        each.collect::<Result<Vec<_>, _>>().map(|rates| rates.concat())
+    }
+
+    /// The rates of loads on one drive, one after the other.
     fn on_one_drive(
         &self,
         change: &Modelled,
@@ -178,23 +201,48 @@ impl<'a> Bench<'a> {
     ) -> Result<Vec<f64>, Refusal> {
         let profile = &self.drives[number];
         let drive = profile.canonical();
-        let key = format!("{drive}{}{change:?}{number} {} {apart}{loads:?}", self.spec, self.seed);
-        if let Some(known) = self.cache.get(&key) {
+        let all = format!("{drive}{}{change:?}{number} {} {apart}{loads:?}", self.spec, self.seed);
+        let key = format!("{:x}", Sha256::digest(all));
+        if let Some(known) = self.cache.get(&key, loads.len()) {
             return Ok(known);
         }
         let options = change.options(&self.spec.options);
         let spec = DriveSpec { profile: self.spec.profile.clone(), options };
         let seed = self.seed.wrapping_add(number as u64).wrapping_add(apart);
         let mut drive = ModelledDrive::new(&spec, profile, seed)?;
+        // The progress of a load is none of the whole.
+        let control = Control::silent(self.control.flag());
         let mut rates = Vec::with_capacity(loads.len());
         for load in loads {
-            rates.push(rate(change, load, seed, &mut drive, self.control)?);
+            rates.push(rate(change, load, seed, &mut drive, &control)?);
         }
         if !self.control.stopped() {
             self.cache.keep(key, rates.clone());
         }
         Ok(rates)
     }
+}
+
+/// A load that ends once its rate has settled.
+fn limited(load: Load, is_flash: bool) -> Load {
+    let longest = if is_flash { FLASH } else { DISK };
+    let mut workload = load.workload;
+    workload.runtime = workload.runtime.min(longest);
+    workload.ramp_time = workload.ramp_time.min(longest);
+    if is_flash {
+        let asked = workload.number_ios.unwrap_or(FLASH_REQUESTS);
+        workload.number_ios = Some(asked.min(FLASH_REQUESTS));
+    }
+    Load { workload, ..load }
+}
+
+/// Checks that a drive can be given a load.
+pub(super) fn admits((spec, profile): (&DriveSpec, &Profile), load: &Load) -> Result<(), Refusal> {
+    let mut drive = ModelledDrive::new(spec, profile, 0)?;
+    let workload = Workload { number_ios: Some(1), ramp_time: Span::ZERO, ..load.workload.clone() };
+    let plan =
+        LoadPlan { numjobs: load.numjobs, schedule: load.schedule, ..LoadPlan::one(workload, 0) };
+    drive.run(&[&plan], &Control::unattended()).map(|_| ())
 }
 
 /// The rate of a load on a drive that has a change.
@@ -218,11 +266,14 @@ fn rate(
     let plans: Vec<&LoadPlan> = std::iter::once(&plan).chain(&beside).collect();
     let made = drive.run(&plans, control)?;
     let iops = made[0].total.record().iops;
-    if iops > 0.0 || control.stopped() {
-        return Ok(iops);
-    }
-    Err(Refusal::request(format!("no request of `{}` completed", load.workload.rw))
-        .hint("give the figure a longer `runtime`"))
+    // Where none completed, half of a request is a bound.
+    let least = 0.5 / workload_s(load).max(1.0);
+    Ok(if control.stopped() { iops } else { iops.max(least) })
+}
+
+/// The time that a load is measured.
+fn workload_s(load: &Load) -> f64 {
+    float(load.workload.runtime.ns()) / 1e9
 }
 
 /// The rate of a load on one drive, with causes or without, as a run would measure it.
@@ -305,10 +356,11 @@ mod tests {
     use drivelab_core::workload::WorkloadOptions;
 
     use super::*;
+    use crate::{Embedded, Source as _};
 
     fn rate_of(change: &Modelled, rw: &str) -> f64 {
-        let spec = target::drive_spec("seagate-st31000333as,controller=ahci,tags=31").unwrap();
-        let profile = target::profile(&spec).unwrap();
+        let spec = Embedded.spec("seagate-st31000333as,controller=ahci,tags=31").unwrap();
+        let profile = Embedded.profile(&spec).unwrap();
         let mut options = WorkloadOptions::default();
         for (name, value) in [("rw", rw), ("iodepth", "32"), ("runtime", "5s")] {
             assert!(options.set(name, value).unwrap());

@@ -11,23 +11,22 @@ const ALL: [&[(&str, &str)]; 8] = [
     &[("rw", "randwrite"), ("bs", "4k"), ("iodepth", "1")],
     &[("rw", "randwrite"), ("bs", "4k"), ("iodepth", "32")],
     &[("rw", "randwrite"), ("bs", "4k"), ("iodepth", "1"), ("fsync", "1")],
-    &[("rw", "randwrite"), ("bs", "4k"), ("iodepth", "32"), ("sync", "on")],
+    &[("rw", "randwrite"), ("bs", "4k"), ("iodepth", "32"), ("sync", "true")],
     &[("rw", "read"), ("bs", "1m"), ("iodepth", "4")],
     &[("rw", "write"), ("bs", "1m"), ("iodepth", "4")],
 ];
 
-/// The commands and loads of all measurements but those that were made already.
-pub(super) fn all(given: &[&Workload]) -> Result<(Vec<String>, Vec<Load>), Refusal> {
-    let (mut commands, mut loads) = (Vec::new(), Vec::new());
+/// The options and loads of all measurements but those that were made already.
+pub(super) fn all(given: &[&Workload]) -> Result<Vec<(String, Load)>, Refusal> {
+    let mut all = Vec::new();
     for options in ALL {
         let workload = workload(options)?;
-        if given.iter().any(|it| is_same(it, &workload)) {
-            continue;
+        if !given.iter().any(|it| is_same(it, &workload)) {
+            let load = Load { workload, numjobs: 1, schedule: JobSchedule::default() };
+            all.push((typed(options), load));
         }
-        commands.push(command(options));
-        loads.push(Load { workload, numjobs: 1, schedule: JobSchedule::default() });
     }
-    Ok((commands, loads))
+    Ok(all)
 }
 
 fn workload(options: &[(&str, &str)]) -> Result<Workload, Refusal> {
@@ -41,19 +40,24 @@ fn workload(options: &[(&str, &str)]) -> Result<Workload, Refusal> {
 
 /// True if both ask the same of a drive, for any time and anywhere on it.
 fn is_same(one: &Workload, other: &Workload) -> bool {
-    let asked = |it: &Workload| (it.rw, it.blocks.clone(), it.pace.iodepth(), it.sync, it.fsync);
     asked(one) == asked(other)
 }
 
-fn command(options: &[(&str, &str)]) -> String {
-    let mut command = "drivelab run TARGET".to_owned();
+/// The parts of a load that decide its requests, but for their region.
+fn asked(load: &Workload) -> impl PartialEq {
+    (load.rw, load.blocks.clone(), load.pace.iodepth(), load.sync, load.fsync)
+}
+
+/// Options as `drivelab run` takes them.
+fn typed(options: &[(&str, &str)]) -> String {
+    let mut typed = String::new();
     for (name, value) in options {
-        command += &match *name {
-            "sync" => " --sync".to_owned(),
-            name => format!(" --{name} {value}"),
+        typed += &match *name {
+            "sync" => "--sync ".to_owned(),
+            name => format!("--{name} {value} "),
         };
     }
-    command + " --runtime 60s --json"
+    typed + "--runtime 60s --json"
 }
 
 #[cfg(test)]
@@ -62,15 +66,14 @@ mod tests {
 
     #[test]
     fn a_measurement_that_was_made_is_not_proposed() {
-        let (commands, loads) = all(&[]).unwrap();
-        assert_eq!((commands.len(), loads.len()), (ALL.len(), ALL.len()));
-        let made = Workload { offset: "1g".parse().unwrap(), ..loads[1].workload.clone() };
-        let (rest, _) = all(&[&made]).unwrap();
+        let every = all(&[]).unwrap();
+        assert_eq!(every.len(), ALL.len());
+        let (options, load) = &every[1];
+        let made = Workload { offset: "1g".parse().unwrap(), ..load.workload.clone() };
+        let rest = all(&[&made]).unwrap();
         assert_eq!(rest.len(), ALL.len() - 1);
-        assert!(!rest.contains(&commands[1]), "{rest:?}");
-        assert_eq!(
-            commands[5],
-            "drivelab run TARGET --rw randwrite --bs 4k --iodepth 32 --sync --runtime 60s --json"
-        );
+        assert!(rest.iter().all(|(it, _)| it != options), "{rest:?}");
+        let synchronous = "--rw randwrite --bs 4k --iodepth 32 --sync --runtime 60s --json";
+        assert_eq!(every[5].0, synchronous);
     }
 }

@@ -1,13 +1,9 @@
 //! The causes that could have produced a difference.
 
-use std::path::Path;
-
 use drivelab_core::config::{ConfigError, Section};
+use drivelab_core::invalid;
 use drivelab_core::workload::WorkloadOptions;
-use drivelab_core::{Refusal, invalid};
 use drivelab_model::options::Options;
-
-use crate::input;
 
 /// The causes that come with the program, by file.
 const EMBEDDED: [(&str, &str); 3] = [
@@ -24,7 +20,7 @@ const CAUSES_MAX: usize = 64;
 pub struct Cause {
     /// Its name.
     pub id: String,
-    /// What it is, in words.
+    /// Its description.
     pub words: String,
     /// Its weight among all causes before the evidence.
     pub prior: f64,
@@ -32,11 +28,11 @@ pub struct Cause {
     pub source: String,
     /// A command that shows whether it is so.
     pub look: String,
-    /// What it changes, or what the model lacks for it.
+    /// Its change, or the mechanism that the model lacks for it.
     pub change: Change,
 }
 
-/// What a cause changes.
+/// The change that a cause makes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
     /// The drive and the work.
@@ -61,9 +57,6 @@ pub struct Modelled {
 impl Modelled {
     /// True if both set the same key, and cannot be together.
     pub fn excludes(&self, other: &Self) -> bool {
-        let keys = |options: &Options| -> Vec<&'static str> {
-            options.entries().into_iter().map(|(key, _)| key).collect()
-        };
         let own = keys(&self.drive);
         keys(&other.drive).iter().any(|key| own.contains(key))
             || self.beside.is_some() && other.beside.is_some()
@@ -72,6 +65,10 @@ impl Modelled {
             || self.shares_channel && own_tags(other)
             || other.shares_channel && own_tags(self)
     }
+}
+
+fn keys(options: &Options) -> Vec<&'static str> {
+    options.entries().into_iter().map(|(key, _)| key).collect()
 }
 
 fn own_tags(change: &Modelled) -> bool {
@@ -84,15 +81,6 @@ pub fn embedded() -> Vec<Cause> {
         parse(file, text).expect("a test reads the causes that come with the program")
     });
     parsed.flatten().collect()
-}
-
-/// The causes of a file.
-///
-/// # Errors
-/// The file cannot be read, or is not a list of causes.
-pub fn read(path: &Path) -> Result<Vec<Cause>, Refusal> {
-    let text = input::text(path, input::PROFILE)?;
-    Ok(parse(&path.display().to_string(), &text)?)
 }
 
 /// The causes of a text.
