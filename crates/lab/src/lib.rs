@@ -10,7 +10,7 @@ pub mod attached;
 pub mod cost;
 pub mod crash;
 pub mod durability;
-pub mod explain;
+pub mod explained;
 pub mod fleet;
 pub mod input;
 pub mod interrupt;
