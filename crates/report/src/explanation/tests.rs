@@ -1,5 +1,5 @@
 use drivelab_analysis::explanation::question::parse;
-use drivelab_analysis::explanation::{Answer, Rates, Suspect, explain};
+use drivelab_analysis::explanation::{Answer, Next, Rates, Suspect, explain};
 
 use super::{json, text};
 use crate::text::Look;
@@ -29,30 +29,38 @@ fn answer(effect: f64) -> Answer {
         words: "one command at a time".into(),
         look: "drivelab inspect /dev/sdX".into(),
         prior: 1.0,
+        excludes: Vec::new(),
+    };
+    let next = Next {
+        options: "--rw randread --bs 4k --iodepth 1 --runtime 60s --json".into(),
+        bits: 0.8,
+        missing_bits: 1.0,
+        ratios: vec![(0, 2.0), (1, 1.0)],
     };
     let lacks = ("the drive is shingled".to_owned(), "zones".to_owned());
     Answer {
         explanation: explain(&question, &[suspect], &rates),
-        next: None,
+        next: Some(next),
+        targets: [None, None],
         drive: "generic-5400".into(),
         specimens: 20,
         left_out: question.left_out,
         impossible: Vec::new(),
-        not_modelled: vec![lacks],
+        not_predicted: vec![lacks],
     }
 }
 
 #[test]
 fn the_ranking_is_in_words_and_says_what_it_rests_on() {
-    insta::assert_snapshot!(text(&answer(2.0), LOOK), @"");
+    insta::assert_snapshot!(text(&answer(2.0), false, LOOK), @"");
 }
 
 #[test]
 fn a_difference_that_no_cause_makes_is_said_to_be_none_of_these() {
-    let words = text(&answer(0.5), LOOK);
+    let words = text(&answer(0.5), false, LOOK);
     // Half as fast, and in the other arm: the suspect has both directions.
     assert!(words.starts_with("Answer: in `after`, one command at a time"), "{words}");
-    let words = text(&answer(1.05), LOOK);
+    let words = text(&answer(1.05), false, LOOK);
     assert!(words.starts_with("Answer: none of the causes in the library"), "{words}");
 }
 

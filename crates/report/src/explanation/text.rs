@@ -1,6 +1,8 @@
 //! An explanation in words.
 
-use drivelab_analysis::explanation::{Answer, Explanation, Kind, Ranked, Spoken, Strength};
+use drivelab_analysis::explanation::{
+    Accused, Answer, Explanation, Kind, Ranked, Spoken, Strength,
+};
 use drivelab_core::shown_in_line;
 
 use crate::text::{Align, BOLD, DIM, Look, Table};
@@ -9,18 +11,23 @@ use crate::text::{Align, BOLD, DIM, Look, Table};
 const SHOWN: usize = 6;
 /// Hypotheses behind the first that are less probable are not shown.
 const SHOWN_MIN: f64 = 0.01;
+/// Causes whose predictions are shown, unless all are asked for.
+const CAUSES_SHOWN: usize = 8;
+/// Figures that fit into the row of a cause.
+const COLUMNS_MAX: usize = 5;
 
-/// The answer in words: the ranking first, then what it rests on.
-pub fn text(answer: &Answer, look: Look) -> String {
+/// The answer in words: the ranking first, then what it rests on; with every cause if `all`.
+pub fn text(answer: &Answer, all: bool, look: Look) -> String {
     let explanation = &answer.explanation;
     let mut text = look.led("Answer:", BOLD, &sentence(explanation), 2) + "\n\n";
     let shown = explanation.ranking.iter().enumerate();
-    let shown = shown.filter(|(place, it)| *place == 0 || it.probability >= SHOWN_MIN);
-    for (place, ranked) in shown.take(SHOWN) {
-        text += &hypothesis(explanation, ranked, place, look);
+    let shown = shown.filter(|(rank, it)| *rank == 0 || it.probability >= SHOWN_MIN);
+    for (rank, ranked) in shown.take(SHOWN) {
+        text += &hypothesis(explanation, ranked, rank, look);
     }
     text.push('\n');
     text += &figures(explanation, look);
+    text += &causes_table(explanation, all, look);
     text.push('\n');
     text += &next(answer, look);
     text += &rest(answer, look);
@@ -31,18 +38,21 @@ fn sentence(explanation: &Explanation) -> String {
     let first = &explanation.ranking[0];
     let percent = percent(first.probability);
     let what = match first.kind {
-        Kind::Chance => "chance explains the difference: two runs of one arm differ as much",
-        Kind::NoneOfThese => "none of the causes in the library explains the difference",
-        Kind::Cause | Kind::Two => &causes(explanation, first),
+        Kind::Chance => CHANCE.to_owned(),
+        Kind::NoneOfThese => "none of the causes in the library explains the difference".to_owned(),
+        Kind::Cause | Kind::Two => causes(explanation, first),
     };
     let words = match explanation.strength {
-        Strength::Decisive => "decisive: a hundred times as probable as any other",
-        Strength::Strong => "strong: ten times as probable as any other",
-        Strength::Moderate => "moderate: three times as probable as any other",
+        Strength::Decisive => "decisive: at least a hundred times as probable as any other",
+        Strength::Strong => "strong: at least ten times as probable as any other",
+        Strength::Moderate => "moderate: at least three times as probable as any other",
         Strength::Undecided => "undecided: another explanation is nearly as probable",
     };
     format!("{what} ({percent}; {words}).")
 }
+
+const CHANCE: &str = "chance explains the difference, or a cause that none of these figures shows: \
+                      two runs of one arm differ as much";
 
 /// The causes of a hypothesis, each with its arm.
 fn causes(explanation: &Explanation, ranked: &Ranked) -> String {
@@ -61,20 +71,21 @@ fn percent(probability: f64) -> String {
     }
 }
 
-fn hypothesis(explanation: &Explanation, ranked: &Ranked, place: usize, look: Look) -> String {
+fn hypothesis(explanation: &Explanation, ranked: &Ranked, rank: usize, look: Look) -> String {
     let what = match ranked.kind {
-        Kind::Chance => "chance".to_owned(),
+        Kind::Chance => "chance, or a cause that no figure here shows".to_owned(),
         Kind::NoneOfThese => "none of these: a cause outside the library".to_owned(),
         Kind::Cause | Kind::Two => causes(explanation, ranked),
     };
     let share = percent(ranked.probability);
     let space = " ".repeat((INDENT - 2).saturating_sub(share.chars().count()));
     let narrow = Look { width: look.columns() - INDENT, ..look };
-    let mut lines = narrow.wrap(&what, 0).lines().map(str::to_owned).collect::<Vec<_>>();
-    let first = lines.remove(0);
+    let wrapped = narrow.wrap(&what, 0);
+    let mut lines = wrapped.lines();
+    let first = lines.next().unwrap_or_default();
     let mut text = format!("{space}{}  {first}\n", look.paint(&share, BOLD));
-    text += &lines.iter().map(|line| format!("{:INDENT$}{line}\n", "")).collect::<String>();
-    let rival = if place == 0 { "the second" } else { "the first" };
+    text += &lines.map(|line| format!("{:INDENT$}{line}\n", "")).collect::<String>();
+    let rival = if rank == 0 { "the second" } else { "the first" };
     for (lead, spoken) in [("for:", ranked.speaks_for), ("against:", ranked.speaks_against)] {
         let Some(spoken) = spoken else { continue };
         let words = said(explanation, ranked, spoken, rival);
@@ -83,7 +94,7 @@ fn hypothesis(explanation: &Explanation, ranked: &Ranked, place: usize, look: Lo
     text
 }
 
-/// What a figure says about a hypothesis.
+/// The evidence of one figure about a hypothesis.
 fn said(explanation: &Explanation, ranked: &Ranked, spoken: Spoken, rival: &str) -> String {
     let figure = &explanation.figures[spoken.figure];
     let predicted = ranked.predicted95.get(spoken.figure);
@@ -116,12 +127,14 @@ fn times(ratio: f64) -> String {
 
 fn figures(explanation: &Explanation, look: Look) -> String {
     let mut table = Table::new(&[
+        ("", Align::Left, 0),
         ("figure", Align::Left, 0),
         ("ratio", Align::Right, 0),
         ("by chance up to", Align::Right, 0),
     ]);
-    for figure in &explanation.figures {
+    for (number, figure) in (1..).zip(&explanation.figures) {
         table.row([
+            number.to_string(),
             shown_in_line(&figure.name).into_owned(),
             times(figure.ratio),
             times(figure.chance_factor),
@@ -130,15 +143,41 @@ fn figures(explanation: &Explanation, look: Look) -> String {
     table.render(look)
 }
 
+/// The probability of each cause, alone or with another, and its own median ratios.
+fn causes_table(explanation: &Explanation, all: bool, look: Look) -> String {
+    let count = if all { explanation.causes.len() } else { CAUSES_SHOWN };
+    let shown: Vec<&Accused> = explanation.causes.iter().take(count).collect();
+    if shown.is_empty() {
+        return String::new();
+    }
+    let columns = explanation.figures.len().min(COLUMNS_MAX);
+    let numbers: Vec<String> = (1..=columns).map(|it| it.to_string()).collect();
+    let mut heads = vec![("", Align::Right, 0), ("cause", Align::Left, 0), ("in", Align::Left, 0)];
+    heads.extend(numbers.iter().map(|number| (number.as_str(), Align::Right, 0)));
+    let mut table = Table::new(&heads);
+    for accused in shown {
+        let arm = accused.cause.arm.map_or("", |arm| &explanation.arms[arm]);
+        let mut row = vec![
+            percent(accused.probability),
+            shown_in_line(&accused.cause.id).into_owned(),
+            shown_in_line(arm).into_owned(),
+        ];
+        row.extend(accused.predicted.iter().take(columns).map(|ratio| times(*ratio)));
+        table.row(row);
+    }
+    let lead = "Each cause, alone or with another, and the ratio of each figure if it acts alone:";
+    format!("\n{}\n{}", look.wrap(lead, 0).trim_end(), table.render(look))
+}
+
 fn next(answer: &Answer, look: Look) -> String {
     let mut text = String::new();
     if let Some(next) = &answer.next {
-        let lead = "Next, in both arms:";
-        text += &look.command(lead, &next.command);
-        let of_place = |(place, ratio): &(usize, f64)| {
-            format!("{} under hypothesis {}", times(*ratio), place + 1)
-        };
-        let ratios: Vec<String> = next.ratios.iter().map(of_place).collect();
+        let commands = answer.next_commands();
+        let lead = if commands.len() == 1 { "Next, in both arms:" } else { "Next:" };
+        for command in &commands {
+            text += &look.command(lead, &shown_in_line(command));
+        }
+        let ratios: Vec<String> = next.ratios.iter().map(under).collect();
         let said = format!(
             "expected to give {:.2} of the {:.2} bits that separate them: {}",
             next.bits,
@@ -159,7 +198,12 @@ fn next(answer: &Answer, look: Look) -> String {
     text
 }
 
-/// What the answer does not consider.
+/// The ratio of the next measurement under a hypothesis.
+fn under((rank, ratio): &(usize, f64)) -> String {
+    format!("{} under hypothesis {}", times(*ratio), rank + 1)
+}
+
+/// The limits of the answer.
 fn rest(answer: &Answer, look: Look) -> String {
     let mut text = String::new();
     let drive = shown_in_line(&answer.drive);
@@ -167,17 +211,22 @@ fn rest(answer: &Answer, look: Look) -> String {
     text += &(look.led("Rests on", DIM, &rests, 2) + "\n");
     let unseen = answer.explanation.unseen.iter().map(|it| it.words.clone()).collect::<Vec<_>>();
     if !unseen.is_empty() {
-        text += &(look.led("No figure here shows:", DIM, &unseen.join("; "), 2) + "\n");
+        let unseen = shown_in_line(&unseen.join("; ")).into_owned();
+        text += &(look.led("No figure here shows:", DIM, &unseen, 2) + "\n");
     }
     for (lead, all) in [
         ("Left out:", &answer.left_out),
         ("Not possible on this drive:", &answer.impossible),
-        ("Not modelled:", &answer.not_modelled),
+        ("Not predicted, as the model lacks it:", &answer.not_predicted),
     ] {
-        for (name, why) in all {
-            let words = format!("{} ({})", shown_in_line(name), shown_in_line(why));
-            text += &(look.led(lead, DIM, &words, 2) + "\n");
+        let named: Vec<String> = all.iter().map(named).collect();
+        if !named.is_empty() {
+            text += &(look.led(lead, DIM, &named.join("; "), 2) + "\n");
         }
     }
     text
+}
+
+fn named((name, why): &(String, String)) -> String {
+    format!("{} ({})", shown_in_line(name), shown_in_line(why))
 }
