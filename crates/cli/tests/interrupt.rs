@@ -239,6 +239,7 @@ fn others() -> Vec<Row> {
     vec![
         Row { arguments: "inspect --watch", ..ROW },
         Row { arguments: "drive predict generic-10k --runtime 10000h", check: silent, ..ROW },
+        Row { arguments: "explain article:1 --specimens 1000 --seed 7", check: silent, ..ROW },
         Row {
             arguments: "durability pages --size 1M --runtime 1h",
             ready: |folder| folder.join("durability.ledger").exists(),

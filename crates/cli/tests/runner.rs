@@ -17,6 +17,7 @@ mod disksim;
 mod drive;
 mod durability;
 mod emulate;
+mod explain;
 mod fio;
 mod fleet;
 mod foreign;

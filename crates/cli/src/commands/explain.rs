@@ -3,37 +3,40 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use drivelab_analysis::explanation::question::{of_article, of_runs, parse};
-use drivelab_analysis::explanation::{Question, Strength};
+use drivelab_analysis::explanation::question::{of_article, of_sets, parse};
+use drivelab_analysis::explanation::{Question, Set, Strength};
 use drivelab_analysis::run::Dated;
 use drivelab_archive::Detail;
 use drivelab_core::Refusal;
-use drivelab_lab::explain::{Cache, Wanted, explain, library};
+use drivelab_lab::explained::Rates;
 use drivelab_lab::results::Content;
 use drivelab_lab::{input, interrupt, target};
+use drivelab_model::options::DriveSpec;
 use drivelab_report::explanation;
 use drivelab_report::text::json_text;
+use drivelab_simulate::explain::library::{self, Cause};
+use drivelab_simulate::explain::{Wanted, common, explain};
 
 use crate::commands::archive::keep::ArchiveArgs;
 use crate::commands::arms::{arms, called_by_content};
 use crate::commands::compare::found;
 use crate::commands::completion::{self, Offer};
 use crate::exit::{Exit, Outcome};
-use crate::ui::Ui;
+use crate::ui::{Progress, Ui};
 
 /// Rank the causes that could have produced the difference between two sets of results.
 ///
-/// A and B are runs of drivelab, as `compare` takes them: files of `drivelab run --json`, or kept
-/// runs. Instead of both, article:N names the published figures of an article, and FIGURES.toml is
-/// a file of figures of any tool. Every cause of the library is simulated on drives that fit the
-/// profile, alone and in pairs, in either arm, and the ratios that it predicts are held against
-/// those that were measured.
+/// A and B are runs as `compare` takes them: files of `drivelab run --json` or of fio's JSON, or
+/// kept runs. Instead of both, article:N names the published figures of an article, and
+/// FIGURES.toml is a file of figures of any tool. Every cause of the library is simulated on drives
+/// that fit the profile, alone and in pairs, in either arm, and the ratios that it predicts are
+/// held against those that were measured.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   drivelab explain before.json after.json --drive seagate-st31000333as
-  drivelab explain before/*.json -- after/*.json --drive generic-sata
-  drivelab explain article:1
+  drivelab explain before/*.json -- after/*.json --drive generic-5400
+  drivelab explain article:1 --all
   drivelab explain figures.toml --causes own.toml")]
 pub(crate) struct ExplainArgs {
     /// Results, one file per arm; or article:N, or a file of figures.
@@ -48,6 +51,9 @@ pub(crate) struct ExplainArgs {
     /// A file of causes, in addition to those of the library.
     #[arg(long, value_name = "FILE")]
     causes: Option<PathBuf>,
+    /// Show every cause with its predictions, not only the most probable ones.
+    #[arg(long)]
+    all: bool,
     /// Drives that are simulated for each cause.
     #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u32).range(8..=1000))]
     specimens: u32,
@@ -61,37 +67,65 @@ pub(crate) struct ExplainArgs {
 /// Explains, and prints the ranking.
 pub(crate) fn run(arguments: &ExplainArgs, ui: Ui) -> Outcome {
     let question = question(arguments)?;
-    let drive = arguments.drive.as_deref().or(question.drive.as_deref()).ok_or_else(|| {
-        Refusal::request("the results do not name a modelled drive")
+    let spec = drive(arguments, &question)?;
+    let profile = target::profile(&spec)?;
+    let causes = causes(arguments)?;
+    let rates = Rates::kept(&spec, &profile);
+    let wanted = Wanted {
+        question: &question,
+        spec: &spec,
+        profile: &profile,
+        causes: &causes,
+        specimens: arguments.specimens,
+        seed: arguments.seed,
+        cache: rates.cache(),
+        chooses_next: true,
+    };
+    let progress = Progress::steps(1, "causes");
+    let answer = explain(&wanted, &interrupt::control(&progress));
+    // Also after an interruption: what was simulated is not simulated again.
+    rates.keep();
+    drop(progress);
+    let Some(answer) = answer? else { return Ok(Exit::Interrupted) };
+    if ui.json {
+        ui.result(&json_text(&explanation::json(&answer)))?;
+    } else {
+        ui.result(&explanation::text(&answer, arguments.all, ui.look()))?;
+    }
+    let is_open = answer.explanation.strength == Strength::Undecided;
+    Ok(if is_open { Exit::Inconclusive } else { Exit::Done })
+}
+
+/// The drive as it should be: the one that is named, or what the modelled drives of both sets have
+/// in common.
+fn drive(arguments: &ExplainArgs, question: &Question) -> Result<DriveSpec, Refusal> {
+    if let Some(drive) = &arguments.drive {
+        return target::drive_spec(drive);
+    }
+    let specs: Vec<DriveSpec> =
+        question.drives.iter().map(|it| target::drive_spec(it)).collect::<Result<_, _>>()?;
+    common(&specs).ok_or_else(|| {
+        let message = match &question.drives[..] {
+            [] => "the results do not name a modelled drive".to_owned(),
+            drives => format!("the results are of different drives: {}", drives.join(" and ")),
+        };
+        Refusal::request(message)
             .hint("name the one that is most like yours: --drive NAME (see `drivelab drive list`)")
-    })?;
-    let spec = target::drive_spec(drive)?;
+            .hint("or measure yours: drivelab drive measure TARGET --out my.toml")
+    })
+}
+
+/// The causes of the library, and those of a file.
+fn causes(arguments: &ExplainArgs) -> Result<Vec<Cause>, Refusal> {
     let mut causes = library::embedded();
     if let Some(path) = &arguments.causes {
-        let own = library::read(path)?;
+        let text = input::text(path, input::PROFILE)?;
+        let own = library::parse(&path.display().to_string(), &text)?;
         // A cause of the same name replaces that of the library.
         causes.retain(|cause| own.iter().all(|it| it.id != cause.id));
         causes.extend(own);
     }
-    let wanted = Wanted {
-        question: &question,
-        spec: &spec,
-        causes: &causes,
-        specimens: arguments.specimens,
-        seed: arguments.seed,
-        cache: &Cache::default(),
-        chooses_next: true,
-    };
-    let Some(answer) = explain(&wanted, &interrupt::silent())? else {
-        return Ok(Exit::Interrupted);
-    };
-    if ui.json {
-        ui.result(&json_text(&explanation::json(&answer)))?;
-    } else {
-        ui.result(&explanation::text(&answer, ui.look()))?;
-    }
-    let is_open = answer.explanation.strength == Strength::Undecided;
-    Ok(if is_open { Exit::Inconclusive } else { Exit::Done })
+    Ok(causes)
 }
 
 /// The figures by what was typed.
@@ -101,20 +135,20 @@ fn question(arguments: &ExplainArgs) -> Result<Question, Refusal> {
     }
     let typed = arms(&arguments.arms, &arguments.others)?;
     let arms = called_by_content(typed, &arguments.archive);
-    let mut of_arms = Vec::new();
+    let mut sets: Vec<Set> = Vec::new();
     let all = found(&arms, (&arguments.archive, Detail::Figures))?;
     for (arm, found) in arms.iter().zip(all) {
-        let mut runs: Vec<Dated> = Vec::new();
+        let mut set = Set { name: arm.name.clone(), ..Set::default() };
         for (path, content) in found {
-            runs.extend(runs_of(&path, content)?);
+            add(&path, content, &mut set)?;
         }
-        of_arms.push((arm.name.clone(), runs));
+        sets.push(set);
     }
-    let of_arms: [_; 2] = of_arms.try_into().map_err(|arms: Vec<_>| {
-        Refusal::request(format!("{} sets of results; an explanation is of two", arms.len()))
+    let sets: [Set; 2] = sets.try_into().map_err(|sets: Vec<Set>| {
+        Refusal::request(format!("{} sets of results; an explanation is of two", sets.len()))
             .hint("put `--` between the files of the two: before/*.json -- after/*.json")
     })?;
-    of_runs(of_arms)
+    of_sets(sets)
 }
 
 /// An article, or a file of figures.
@@ -123,7 +157,7 @@ fn alone(what: &Path) -> Result<Question, Refusal> {
     if let Some(number) = typed.strip_prefix("article:") {
         let number = number.parse().map_err(|_| {
             Refusal::request(format!("`{typed}` does not name an article"))
-                .hint("write article:1 or article:2")
+                .hint("write article:0, article:1 or article:2")
         })?;
         return of_article(number);
     }
@@ -135,18 +169,18 @@ fn alone(what: &Path) -> Result<Question, Refusal> {
         .hint("or a file of figures that ends in `.toml`"))
 }
 
-fn runs_of(path: &Path, content: Content) -> Result<Vec<Dated>, Refusal> {
+/// Adds what a file or a kept run has.
+fn add(path: &Path, content: Content, set: &mut Set) -> Result<(), Refusal> {
     match content {
-        Content::Runs(runs) => Ok(runs),
-        Content::Jobs(_, records) => Ok(records.into_iter().map(Dated::from).collect()),
-        Content::Study(..)
-        | Content::Results(_)
-        | Content::Collection(_)
-        | Content::Measurement(..) => {
-            let message = format!("`{}` does not say which load it measured", path.display());
-            Err(Refusal::request(message)
-                .hint("write its figures and their loads to a file: drivelab explain FIGURES.toml")
-                .hint("an example: causes/figures/article-1.toml, see docs/concepts/causes.md"))
+        Content::Runs(runs) => set.runs.extend(runs),
+        Content::Jobs(_, records) => set.runs.extend(records.into_iter().map(Dated::from)),
+        Content::Results(imported) => set.imported.extend(imported.runs),
+        Content::Study(..) | Content::Collection(_) | Content::Measurement(..) => {
+            let message = format!("`{}` is not a set of runs", path.display());
+            return Err(Refusal::request(message)
+                .hint("name the runs of each arm: drivelab explain A... -- B...")
+                .hint("or write figures and their loads to a file: docs/guides/explain.md"));
         }
     }
+    Ok(())
 }
