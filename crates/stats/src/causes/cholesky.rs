@@ -32,7 +32,8 @@ impl Cholesky {
 
     /// The logarithm of the determinant of S.
     pub(super) fn log_determinant(&self) -> f64 {
-        self.rows.iter().flat_map(|row| row.last()).map(|it| 2.0 * libm::log(*it)).sum()
+        let diagonal = self.rows.iter().filter_map(|row| row.last());
+        diagonal.map(|it| 2.0 * libm::log(*it)).sum()
     }
 
     /// d' S⁻¹ d, the squared distance of Mahalanobis.
