@@ -4,7 +4,9 @@ use drivelab_stats::causes::{Evidence, Hypothesis, Predicted, contributions, pos
 use drivelab_stats::numbers::{float, mean, median, standard_deviation};
 use serde::Serialize;
 
-use super::hypothesis::{About, Rates, Suspect, all, evidence, of_figure, seen};
+use super::hypothesis::{
+    About, Rates, Suspect, all, effects, evidence, of_figure, predicted, seen,
+};
 use super::question::Question;
 use super::separate::Next;
 
@@ -21,8 +23,8 @@ pub struct Explanation {
     pub strength: Strength,
     /// Each suspect that some figure shows, on each arm, the most probable first.
     pub causes: Vec<Accused>,
-    /// Suspects that none of the figures would show.
-    pub unseen: Vec<Share>,
+    /// Suspects that none of the figures would show, as if they acted on the first arm.
+    pub unseen: Vec<Accused>,
 }
 
 /// A suspect on one arm: its probability, alone or with another, and its own prediction.
@@ -209,7 +211,12 @@ pub fn explain(question: &Question, suspects: &[Suspect], rates: &Rates) -> Expl
     let odds = ranking[0].probability / ranking[1].probability.max(f64::MIN_POSITIVE);
     let seen = seen(suspects, rates);
     let unseen = (0..suspects.len()).filter(|index| !seen.contains(index));
-    let unseen = unseen.map(|index| share(&suspects[index], None)).collect();
+    let unseen = unseen.filter_map(|index| {
+        let effects = effects(&[vec![index], Vec::new()], rates)?;
+        let predicted = predicted(effects, &rates.model_sigma);
+        Some(accused(share(&suspects[index], None), 0.0, &predicted, &evidence))
+    });
+    let unseen = unseen.collect();
     let single = abouts.iter().zip(&hypotheses).filter_map(|(about, hypothesis)| {
         let About::Causes([a, b]) = about else { return None };
         let (suspect, arm) = match (&a[..], &b[..]) {
@@ -217,13 +224,10 @@ pub fn explain(question: &Question, suspects: &[Suspect], rates: &Rates) -> Expl
             ([], [suspect]) => (*suspect, 1),
             _ => return None,
         };
-        let probability = abouts.iter().zip(&found).filter(|(it, _)| acts(it, suspect, arm));
-        Some(Accused {
-            cause: share(&suspects[suspect], Some(arm)),
-            probability: probability.map(|(_, probability)| probability).sum(),
-            predicted95: predicted95(&hypothesis.predicted, &evidence),
-            predicted: medians(&hypothesis.predicted),
-        })
+        let probable = abouts.iter().zip(&found).filter(|(it, _)| acts(it, suspect, arm));
+        let probability = probable.map(|(_, probability)| probability).sum();
+        let cause = share(&suspects[suspect], Some(arm));
+        Some(accused(cause, probability, &hypothesis.predicted, &evidence))
     });
     let mut causes: Vec<Accused> = single.collect();
     causes.sort_by(|a, b| b.probability.total_cmp(&a.probability));
@@ -235,6 +239,12 @@ pub fn explain(question: &Question, suspects: &[Suspect], rates: &Rates) -> Expl
         causes,
         unseen,
     }
+}
+
+/// A cause with its own predictions.
+fn accused(cause: Share, probability: f64, predicted: &Predicted, evidence: &Evidence) -> Accused {
+    let predicted95 = predicted95(predicted, evidence);
+    Accused { cause, probability, predicted95, predicted: medians(predicted) }
 }
 
 /// True if a hypothesis has this suspect act on this arm, alone or with another.
@@ -288,11 +298,12 @@ fn interval(centre: f64, sd: f64) -> [f64; 2] {
 }
 
 fn predicted95(predicted: &Predicted, evidence: &Evidence) -> Vec<[f64; 2]> {
-    let figures = evidence.figures.iter().enumerate();
+    let figures = evidence.figures.iter();
     match predicted {
         Predicted::Unknown => Vec::new(),
-        Predicted::Chance => figures.map(|(_, it)| interval(0.0, it.sd)).collect(),
+        Predicted::Chance => figures.map(|it| interval(0.0, it.sd)).collect(),
         Predicted::Effects { drives, errors } => figures
+            .enumerate()
             .map(|(figure, it)| {
                 let of_figure = of_figure(drives, figure);
                 let sd = standard_deviation(&of_figure);

@@ -75,8 +75,8 @@ pub fn next(explanation: &Explanation, outlooks: &Outlooks) -> Option<Next> {
             Some((Outlook { probability, predicted }, (*index, median)))
         });
         let (outlooks, ratios): (Vec<Outlook>, Vec<(usize, f64)>) = of_known.unzip();
-        let held = outlooks.iter().map(|it| it.probability).filter(|it| *it > 0.0);
-        let missing = held.map(|it| -it * libm::log2(it));
+        let probable = outlooks.iter().map(|it| it.probability).filter(|it| *it > 0.0);
+        let missing = probable.map(|it| -it * libm::log2(it));
         Next {
             options: options.clone(),
             bits: information(&outlooks, RATIO_SD),

@@ -38,11 +38,11 @@ struct Content {
 ///
 /// # Errors
 /// No load of the drive is in both sets.
-pub fn of_sets(sets: [Set; 2]) -> Result<Question, Refusal> {
+pub fn of_sets(sets: &[Set; 2]) -> Result<Question, Refusal> {
     let mut question = Question {
         arms: sets.each_ref().map(|set| set.name.clone()),
         targets: sets.each_ref().map(target),
-        drives: drives(&sets),
+        drives: drives(sets),
         ..Question::default()
     };
     let [a, b] = sets.each_ref().map(content);
@@ -353,9 +353,9 @@ mod tests {
     #[test]
     fn runs_of_another_tool_are_figures_of_their_load() {
         let sets = [set("a", FIO, &[100.0, 104.0, 96.0]), set("b", FIO, &[200.0])];
-        let question = of_sets(sets).unwrap();
+        let question = of_sets(&sets).unwrap();
         let [asked] = &question.figures[..] else { panic!("{question:?}") };
-        assert_eq!(asked.name, "randwrite 4KiB, depth 32, a flush every 1");
+        assert_eq!(asked.name, "randwrite 4k, depth 32, a flush every 1");
         assert!((asked.ratio - 2.0).abs() < 0.01, "{asked:?}");
         assert_eq!((asked.runs, asked.run_sd.unwrap().1), ([3, 1], 2));
         assert_eq!(asked.load.workload.size.map(|it| it.get()), Some(1 << 30));
@@ -365,7 +365,7 @@ mod tests {
     fn an_engine_that_waits_has_one_request_outstanding() {
         let mut work = FIO.to_vec();
         work[3] = ("ioengine", "psync");
-        let question = of_sets([set("a", &work, &[1.0]), set("b", &work, &[2.0])]).unwrap();
+        let question = of_sets(&[set("a", &work, &[1.0]), set("b", &work, &[2.0])]).unwrap();
         assert_eq!(question.figures[0].load.workload.pace.iodepth(), 1);
     }
 
@@ -373,7 +373,7 @@ mod tests {
     fn what_states_no_load_of_the_drive_is_left_out_with_the_reason() {
         let refused = |one: Set, why: &str| {
             let other = Set { name: "b".into(), ..one.clone() };
-            let error = of_sets([one, other]).unwrap_err().to_string();
+            let error = of_sets(&[one, other]).unwrap_err().to_string();
             assert!(error.contains(why), "{error}");
         };
         refused(set("a", &[], &[1.0]), "does not state its load");
@@ -384,7 +384,7 @@ mod tests {
         refused(set("a", &[("rw", "randread"), ("bs", "three")], &[1.0]), "three");
         refused(set("a", &[("rw", "randread"), ("numjobs", "many")], &[1.0]), "not a number");
         let other = set("b", &[("rw", "read")], &[1.0]);
-        let error = of_sets([set("a", &[("rw", "write")], &[1.0]), other]).unwrap_err();
+        let error = of_sets(&[set("a", &[("rw", "write")], &[1.0]), other]).unwrap_err();
         assert!(error.to_string().contains("only one of the two"), "{error}");
     }
 }
