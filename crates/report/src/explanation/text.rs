@@ -84,7 +84,7 @@ fn hypothesis(explanation: &Explanation, ranked: &Ranked, rank: usize, look: Loo
     let mut lines = wrapped.lines();
     let first = lines.next().unwrap_or_default();
     let mut text = format!("{space}{}  {first}\n", look.paint(&share, BOLD));
-    text += &lines.map(|line| format!("{:INDENT$}{line}\n", "")).collect::<String>();
+    text += &lines.map(below).collect::<Vec<String>>().concat();
     let rival = if rank == 0 { "the second" } else { "the first" };
     for (lead, spoken) in [("for:", ranked.speaks_for), ("against:", ranked.speaks_against)] {
         let Some(spoken) = spoken else { continue };
@@ -115,7 +115,11 @@ fn said(explanation: &Explanation, ranked: &Ranked, spoken: Spoken, rival: &str)
 fn indented(look: Look, words: &str) -> String {
     let narrow = Look { width: look.columns() - INDENT, ..look };
     let wrapped = narrow.wrap(words, 2);
-    wrapped.lines().map(|line| format!("{:INDENT$}{line}\n", "")).collect()
+    wrapped.lines().map(below).collect::<Vec<String>>().concat()
+}
+
+fn below(line: &str) -> String {
+    format!("{:INDENT$}{line}\n", "")
 }
 
 /// Columns before them: a probability and two spaces.
@@ -146,7 +150,8 @@ fn figures(explanation: &Explanation, look: Look) -> String {
 /// The probability of each cause, alone or with another, and its own median ratios.
 fn causes_table(explanation: &Explanation, all: bool, look: Look) -> String {
     let count = if all { explanation.causes.len() } else { CAUSES_SHOWN };
-    let shown: Vec<&Accused> = explanation.causes.iter().take(count).collect();
+    let unseen = explanation.unseen.iter().filter(|_| all);
+    let shown: Vec<&Accused> = explanation.causes.iter().take(count).chain(unseen).collect();
     if shown.is_empty() {
         return String::new();
     }
@@ -158,7 +163,7 @@ fn causes_table(explanation: &Explanation, all: bool, look: Look) -> String {
     for accused in shown {
         let arm = accused.cause.arm.map_or("", |arm| &explanation.arms[arm]);
         let mut row = vec![
-            percent(accused.probability),
+            accused.cause.arm.map_or("not shown".to_owned(), |_| percent(accused.probability)),
             shown_in_line(&accused.cause.id).into_owned(),
             shown_in_line(arm).into_owned(),
         ];
@@ -209,7 +214,8 @@ fn rest(answer: &Answer, look: Look) -> String {
     let drive = shown_in_line(&answer.drive);
     let rests = format!("{} drives that fit `{drive}`, simulated", answer.specimens);
     text += &(look.led("Rests on", DIM, &rests, 2) + "\n");
-    let unseen = answer.explanation.unseen.iter().map(|it| it.words.clone()).collect::<Vec<_>>();
+    let unseen =
+        answer.explanation.unseen.iter().map(|it| it.cause.words.clone()).collect::<Vec<_>>();
     if !unseen.is_empty() {
         let unseen = shown_in_line(&unseen.join("; ")).into_owned();
         text += &(look.led("No figure here shows:", DIM, &unseen, 2) + "\n");

@@ -247,7 +247,7 @@ fn truth(
     let all = acting.iter().enumerate().flat_map(|(arm, set)| set.iter().map(move |it| (arm, it)));
     let shown = all.zip(&case.effects).filter(|((_, cause), effect)| {
         let id = &subject.causes[**cause].0.id;
-        let is_unseen = explanation.unseen.iter().any(|it| it.id == *id);
+        let is_unseen = explanation.unseen.iter().any(|it| it.cause.id == *id);
         !is_unseen && (is_inside || **effect >= SHOWN_MIN)
     });
     let mut causes: Vec<(String, usize)> =
