@@ -130,14 +130,15 @@ fn accuse(wanted: &Wanted<'_>, bench: &Bench<'_>) -> Accusation {
         let words = cause.words.clone();
         match &cause.change {
             Change::Missing(what) => all.not_predicted.push((words, what.clone())),
-            Change::Modelled(change) => match bench.refuses(change) {
-                Some(why) => all.impossible.push((words, why)),
-                None => {
-                    let Cause { id, words, look, prior, .. } = cause.clone();
-                    all.suspects.push(Suspect { id, words, look, prior, excludes: Vec::new() });
-                    all.changes.push((**change).clone());
+            Change::Modelled(change) => {
+                if let Some(why) = bench.refuses(change) {
+                    all.impossible.push((words, why));
+                    continue;
                 }
-            },
+                let Cause { id, words, look, prior, .. } = cause.clone();
+                all.suspects.push(Suspect { id, words, look, prior, excludes: Vec::new() });
+                all.changes.push((**change).clone());
+            }
         }
     }
     for (suspect, change) in all.suspects.iter_mut().zip(&all.changes) {
