@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use drivelab_files::{self as files, Folder};
 use drivelab_model::options::DriveSpec;
@@ -37,7 +37,7 @@ impl Rates {
         let drive = Sha256::digest(format!("{MODEL} {spec} {}", profile.canonical()));
         let name = format!("{drive:x}.json");
         let file = folder.map(|folder| folder.join("explain").join(name));
-        let made = file.as_ref().and_then(read).unwrap_or_default();
+        let made = file.as_deref().and_then(read).unwrap_or_default();
         Self { known: made.len(), cache: Cache::of(made), file }
     }
 
@@ -59,7 +59,7 @@ impl Rates {
     }
 }
 
-fn read(file: &PathBuf) -> Option<BTreeMap<String, Vec<f64>>> {
+fn read(file: &Path) -> Option<BTreeMap<String, Vec<f64>>> {
     let mut text = Vec::new();
     files::read_regular(file).ok()??.take(FILE_MAX).read_to_end(&mut text).ok()?;
     let made: BTreeMap<String, Vec<f64>> = serde_json::from_slice(&text).ok()?;

@@ -148,7 +148,7 @@ fn question(arguments: &ExplainArgs) -> Result<Question, Refusal> {
         Refusal::request(format!("{} sets of results; an explanation is of two", sets.len()))
             .hint("put `--` between the files of the two: before/*.json -- after/*.json")
     })?;
-    of_sets(sets)
+    of_sets(&sets)
 }
 
 /// An article, or a file of figures.
