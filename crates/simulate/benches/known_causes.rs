@@ -51,8 +51,11 @@ fn main() -> io::Result<()> {
     table(&all, seed, &mut out)
 }
 
-/// The kinds of cases, each with its test.
-const KINDS: [(&str, fn(&Decided) -> bool); 6] = [
+/// A kind of case, and its test.
+type KindOfCase = (&'static str, fn(&Decided) -> bool);
+
+/// The rows of the table.
+const KINDS: [KindOfCase; 6] = [
     ("one cause, visible", |it| causes(it) == 1 && it.visible),
     ("two causes, visible", |it| causes(it) == 2 && it.visible),
     ("causes, not visible", |it| causes(it) > 0 && !it.visible),
@@ -78,14 +81,14 @@ fn table(all: &[Decided], seed: u64, out: &mut impl Write) -> io::Result<()> {
         let [right, first, near] = [right, first, near].map(|it| 100.0 * it);
         writeln!(out, "| {name} | {n} | {right:.0} % | {first:.0} % | {near:.0} % |")?;
     }
-    let seen: Vec<&Decided> = all.iter().collect();
-    let (right, first) = shares(&seen);
+    let every: Vec<&Decided> = all.iter().collect();
+    let (right, first) = shares(&every);
     let [right, first] = [right, first].map(|it| 100.0 * it);
     writeln!(out, "| all | {} | {right:.0} % | {first:.0} % | |", all.len())?;
     writeln!(out, "\n| probability of the first | cases | first is right |\n|---:|---:|---:|")?;
-    for bin in bins(&seen).iter().filter(|bin| !bin.is_empty()) {
+    for bin in bins(&every).iter().filter(|bin| !bin.is_empty()) {
         let (right, first) = shares(bin);
         writeln!(out, "| {:.0} % | {} | {:.0} % |", 100.0 * first, bin.len(), 100.0 * right)?;
     }
-    writeln!(out, "\nExpected calibration error: {:.1} %", 100.0 * calibration_error(&seen))
+    writeln!(out, "\nExpected calibration error: {:.1} %", 100.0 * calibration_error(&every))
 }

@@ -177,7 +177,8 @@ impl Case {
             };
             let [a, b] = [noisy(&a), noisy(&b)];
             let freedom = a.len() + b.len() - 2;
-            let pooled = (standard_deviation(&a).powi(2) + standard_deviation(&b).powi(2)) / 2.0;
+            let squares = [&a, &b].map(|runs| standard_deviation(runs).powi(2));
+            let pooled = f64::midpoint(squares[0], squares[1]);
             let log_ratio = mean(&b) - mean(&a) + error;
             let chance = (2.0 * run_sd * run_sd / f64::from(runs) + SETS_SD * SETS_SD).sqrt();
             visible |= log_ratio.abs() > 0.05_f64.max(2.0 * chance);
