@@ -358,7 +358,7 @@ mod tests {
         assert_eq!(asked.name, "randwrite 4k, depth 32, a flush every 1");
         assert!((asked.ratio - 2.0).abs() < 0.01, "{asked:?}");
         assert_eq!((asked.runs, asked.run_sd.unwrap().1), ([3, 1], 2));
-        assert_eq!(asked.load.workload.size.map(|it| it.get()), Some(1 << 30));
+        assert_eq!(asked.load.workload.size.map(drivelab_core::Bytes::get), Some(1 << 30));
     }
 
     #[test]
