@@ -22,6 +22,7 @@ pub(crate) fn complete(
     // A drive that the log calls `ata1.00` is the `sda` of the tools.
     let mut logged = BTreeMap::new();
     for device in unseen.drain(..) {
+        // The log and the tools name one drive differently.
         let file = device.path.as_deref().and_then(|path| path.strip_prefix("/dev/"));
         let name = file.filter(|name| !all.contains_key(*name)).unwrap_or(&device.name);
         logged.insert(name.to_owned(), device);
@@ -102,10 +103,10 @@ fn functions(
     }
 }
 
-/// Whether something is not known of a drive.
+/// A test for a fact that is missing.
 type Lacks = fn(&Device) -> bool;
 
-/// What the outputs do not say about the drives, and the command whose output would.
+/// The facts about the drives that the outputs lack, and the commands that print them.
 pub(crate) fn missing(devices: &[Device], has_log: bool) -> Vec<String> {
     let mut found = Vec::new();
     if !has_log {

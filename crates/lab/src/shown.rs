@@ -62,6 +62,7 @@ impl Shown {
             self.add_text(&name, &paste::clean(bytes).text);
             return Ok(true);
         }
+        // A text without any known output may still be a log.
         let log = KernelLog::read(head.as_slice()).unwrap_or_default();
         if !(log.stamped || log.release.is_some()) || !log.names_disks() {
             return Ok(false);
@@ -122,6 +123,7 @@ impl Shown {
     /// A sosreport that was unpacked, or a captured tree. The root of this machine is neither.
     fn add_folder(&mut self, path: &Path) -> Result<bool, Refusal> {
         let is_tree = path.join("sys/block").is_dir() && path.join("proc").is_dir();
+        // Only the running kernel has namespaces there.
         let is_here = path.join("proc/self/ns").is_dir();
         if !(path.join("sos_commands").is_dir() || is_tree) || is_here {
             return Ok(false);
@@ -279,7 +281,7 @@ mod tests {
         assert!(!shown.add(&folder.path().join("missing")).unwrap());
     }
 
-    fn place(folder: &tempfile::TempDir, path: &str, text: &str) {
+    fn put(folder: &tempfile::TempDir, path: &str, text: &str) {
         let path = folder.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
@@ -288,11 +290,11 @@ mod tests {
     #[test]
     fn a_sosreport_is_a_tree_with_outputs() {
         let folder = tempfile::tempdir().unwrap();
-        place(&folder, "sys/block/sda/size", "7814037168\n");
-        place(&folder, "sys/block/sda/queue/scheduler", "[none] mq-deadline\n");
-        place(&folder, "proc/sys/kernel/osrelease", "5.14.0-70\n");
-        place(&folder, "sos_commands/ata/smartctl_-a_.dev.sda", SMART);
-        place(&folder, "etc/passwd", "root:x:0:0\n");
+        put(&folder, "sys/block/sda/size", "7814037168\n");
+        put(&folder, "sys/block/sda/queue/scheduler", "[none] mq-deadline\n");
+        put(&folder, "proc/sys/kernel/osrelease", "5.14.0-70\n");
+        put(&folder, "sos_commands/ata/smartctl_-a_.dev.sda", SMART);
+        put(&folder, "etc/passwd", "root:x:0:0\n");
         let mut shown = Shown::default();
         assert!(shown.add(folder.path()).unwrap());
         let found = inspect(shown);

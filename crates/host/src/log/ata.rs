@@ -110,8 +110,8 @@ impl AtaPortLog {
             && self.links.values().all(|link| link.line.is_none())
     }
 
-    /// Returns whether the link was reset, stayed down, and no line names a drive. The kernel lowers
-    /// the rate of an empty port as well while it looks for one.
+    /// Returns whether the link stayed down, and no line names a drive. The kernel lowers the rate
+    /// of an empty port as well while it looks for one.
     pub(crate) fn stays_empty(&self) -> bool {
         self.down && self.devices.is_empty() && self.links.values().all(|link| link.line.is_none())
     }

@@ -43,6 +43,7 @@ impl Recording {
         let mut found = BTreeMap::new();
         let mut from = prefix.clone();
         while let Some(path) = self.first_below(&from).filter(|path| path.starts_with(&prefix)) {
+            // Folders are implied by the paths below them.
             let rest = &path[prefix.len()..];
             let name = rest.split('/').next().unwrap_or(rest);
             let whole = format!("{prefix}{name}");

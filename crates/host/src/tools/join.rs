@@ -100,6 +100,7 @@ fn apply(device: &mut Device, facts: &Facts, serials: bool) {
     fill(&mut device.serial, facts.serial.as_ref().filter(|_| serials));
     fill(&mut device.capacity_bytes, facts.capacity_bytes.as_ref());
     fill(&mut device.rpm, facts.rpm.as_ref());
+    // Bridges report other sectors than the drive, so the tree counts first.
     fill(&mut device.queue.logical_sector_bytes, facts.sectors.0.as_ref());
     fill(&mut device.queue.physical_sector_bytes, facts.sectors.1.as_ref());
     fill(&mut device.link.speed_gbps, facts.link.0.as_ref());
@@ -157,8 +158,8 @@ fn apply_ata(device: &mut Device, facts: &Facts) {
     fill(&mut ata.sata, facts.link.1.map(|_| true).as_ref());
 }
 
-fn fill<T: Clone>(place: &mut Option<T>, value: Option<&T>) {
-    if place.is_none() {
-        *place = value.cloned();
+fn fill<T: Clone>(slot: &mut Option<T>, value: Option<&T>) {
+    if slot.is_none() {
+        *slot = value.cloned();
     }
 }

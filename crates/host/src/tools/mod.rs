@@ -1,8 +1,8 @@
 //! The output of other tools that people show instead of `/sys`: `smartctl`, `lsblk`, `udevadm`,
 //! `nvme`, `lspci`, `hwinfo`, `hdparm`.
 //!
-//! What describes a device becomes a tree like `/sys`, read by the same code; what only a drive
-//! itself knows becomes facts about it, joined to its device by name or serial number.
+//! A description of a device becomes a tree like `/sys`, read by the same code; a fact that only a
+//! drive itself knows becomes facts about it, joined to its device by name or serial number.
 
 mod drive;
 mod join;
@@ -26,7 +26,7 @@ use crate::root::Recording;
 /// Maximum number of outputs.
 const SECTIONS_MAX: usize = 1 << 17;
 
-/// What the outputs of other tools say about one machine.
+/// The outputs of other tools about one machine.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outputs {
     tree: Tree,
@@ -56,6 +56,7 @@ impl Outputs {
             Some(documents) => (self.add_json(&documents), String::new()),
             None => self.add_text(file, text),
         };
+        // A sosreport names the device in the name of the file only.
         let named = node_in(file);
         for facts in &mut self.facts[before..] {
             facts.node = facts.node.take().or_else(|| named.clone());
@@ -167,6 +168,7 @@ impl Outputs {
             Tool::Hdparm => vec![hdparm::facts(lines)],
             Tool::Hwinfo | Tool::Lspci | Tool::LsblkPairs => Vec::new(),
         };
+        // smartctl prints no name: the command above it has one.
         let device = section.device.and_then(facts::node_of);
         for facts in &mut found {
             facts.node = facts.node.take().or_else(|| device.clone());

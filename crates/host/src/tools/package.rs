@@ -28,7 +28,7 @@ pub struct Package {
     kept_bytes: usize,
 }
 
-/// What a file of a collection is for.
+/// The use of a file of a collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
     /// A file of the tree, by its path there.

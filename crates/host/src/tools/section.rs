@@ -142,8 +142,8 @@ fn is_hwinfo(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let number = words.next().and_then(|word| word.strip_suffix(':'));
     let counted = number.is_some_and(|it| !it.is_empty() && it.bytes().all(|b| b.is_ascii_digit()));
-    let place = words.nth(1).and_then(|word| word.strip_suffix(':'));
-    let placed = place.is_some_and(|it| it.contains('.'));
+    let slot = words.nth(1).and_then(|word| word.strip_suffix(':'));
+    let placed = slot.is_some_and(|it| it.contains('.'));
     let class = words.next().unwrap_or_default();
     counted && placed && class.len() >= 4 && class.bytes().all(|b| b.is_ascii_hexdigit())
 }

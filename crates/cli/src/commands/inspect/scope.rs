@@ -39,7 +39,7 @@ impl Scope {
         Ok(kernel_log::of_this_boot())
     }
 
-    /// What is inspected: this machine, a captured tree, or a machine that files describe.
+    /// The inspected machine: this machine, a captured tree, or a machine that files describe.
     pub(super) fn subject(&self) -> Result<Subject, Refusal> {
         let options = self.options()?;
         let mut shown = Shown::default();

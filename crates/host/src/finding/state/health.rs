@@ -1,4 +1,4 @@
-//! What a drive's own record reports: failing attributes, bad sectors, errors of the cable, wear,
+//! Findings of a drive's own record: failing attributes, bad sectors, errors of the cable, wear,
 //! heat, self-tests.
 
 use drivelab_core::outline::Severity;
@@ -69,9 +69,10 @@ fn again(device: &Device) -> String {
 
 fn verdict(device: &Device, health: &Health, findings: &mut Findings) {
     let warning = above_zero(health.critical_warning.as_ref());
-    // Bit 1 is the temperature, which is a finding of its own (NVMe 1.4, figure 194).
+    // Bit 1 is the temperature, which is another finding (NVMe 1.4, figure 194).
     let bits = warning.map_or(0, |reading| reading.value & !0b10);
     let spare = health.spare.as_ref().zip(health.spare_threshold.as_ref());
+    // Some drives report a limit equal to the spare when new.
     let spare = spare.filter(|(spare, limit)| spare.value < limit.value);
     let failed = health.passed == Some(false) && (bits > 0 || warning.is_none());
     if !failed && bits == 0 && health.failing.is_empty() && spare.is_none() {

@@ -1,4 +1,4 @@
-//! What one output says about one drive.
+//! Facts of one output about one drive.
 
 use super::health::Health;
 use crate::device::Kind;

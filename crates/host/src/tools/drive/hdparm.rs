@@ -48,6 +48,7 @@ fn about(facts: &mut Facts, sectors: &mut Option<u64>, key: &str, value: &str) {
             facts.rpm = count(value).and_then(|rpm| u32::try_from(rpm).ok());
         }
         "Queue depth" => facts.queue_depth = count(value).and_then(|it| u32::try_from(it).ok()),
+        // The asterisk marks the mode in use.
         "DMA" => {
             let mode = value.split_whitespace().find_map(|word| word.strip_prefix("*udma"));
             let rates = ["16", "25", "33", "44", "66", "100", "133"];

@@ -23,7 +23,7 @@ impl Reading {
 /// Declares the readings of a record, each with its key.
 macro_rules! readings {
     ($($(#[$doc:meta])+ $name:ident,)+) => {
-        /// What a drive's own record says. Unknown values are absent: they are not in the capture.
+        /// A drive's own record. Unknown values are absent: they are not in the capture.
         #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
         pub struct Health {
             /// The tool and the file: `smartctl 7.3 (sda.txt)`.

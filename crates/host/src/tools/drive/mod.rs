@@ -1,4 +1,4 @@
-//! What a drive itself reports: its identity and its record.
+//! Reports of a drive itself: its identity and its record.
 
 pub(in crate::tools) mod facts;
 pub(in crate::tools) mod hdparm;

@@ -17,6 +17,7 @@ pub(in crate::tools) fn list(report: &Value) -> Vec<Facts> {
             found.push(flat(entry));
         }
         for subsystem in array(entry, "Subsystems") {
+            // With native multipath the namespaces belong to the subsystem.
             let shared: Vec<&Value> = array(subsystem, "Namespaces").collect();
             for controller in array(subsystem, "Controllers") {
                 let own = array(controller, "Namespaces");
@@ -149,7 +150,7 @@ fn log_of(head: Option<(&str, &str)>) -> Facts {
 
 /// Any key of the text or the JSON.
 fn set(health: &mut Health, key: &str, number: u64, line: &str) {
-    let place = match key {
+    let slot = match key {
         "critical_warning" => &mut health.critical_warning,
         "available_spare" | "avail_spare" => &mut health.spare,
         "available_spare_threshold" | "spare_thresh" => &mut health.spare_threshold,
@@ -163,7 +164,7 @@ fn set(health: &mut Health, key: &str, number: u64, line: &str) {
         }
         _ => return,
     };
-    *place = Some(Reading::new(number, line));
+    *slot = Some(Reading::new(number, line));
 }
 
 /// The JSON of `nvme smart-log -o json`, which does not name the drive.

@@ -45,6 +45,7 @@ fn quoted(lines: &[&str], key: &str) -> Option<String> {
 
 /// Puts the disk below its device.
 fn add_path(tree: &mut Tree, name: &str, path: &str) {
+    // The link leads to the device, not to the block device below it.
     let last = path.rsplit('/').next().unwrap_or_default();
     // The controller of an NVMe drive has the namespace below it; any other device, `block`.
     let below = if last.starts_with("nvme") { name.to_owned() } else { format!("block/{name}") };

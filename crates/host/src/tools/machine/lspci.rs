@@ -7,7 +7,7 @@ use super::tree::Tree;
 /// Maximum number of functions; no machine has more.
 const FUNCTIONS_MAX: usize = 4096;
 
-/// What the output says about one function.
+/// The facts about one function.
 #[derive(Debug, Default)]
 struct Function<'a> {
     address: String,
@@ -25,22 +25,22 @@ struct Function<'a> {
 
 /// Adds the functions to the tree; returns whether the tool was not allowed to read the links.
 pub(in crate::tools) fn add(lines: &[&str], tree: &mut Tree) -> bool {
-    let functions = functions(lines);
+    let found = functions(lines);
     // The bridge that leads to each bus.
-    let bridges: BTreeMap<String, &Function<'_>> = functions
+    let bridges: BTreeMap<String, &Function<'_>> = found
         .iter()
         .filter_map(|bridge| {
             let (domain, _) = bridge.address.split_once(':')?;
             Some((format!("{domain}:{}", bridge.bus?), bridge))
         })
         .collect();
-    for function in &functions {
+    for function in &found {
         let known = tree.function(&function.address);
         let folder = known.unwrap_or_else(|| folder(function, &bridges));
         attributes(tree, &folder, function);
         tree.link(&format!("sys/bus/pci/devices/{}", function.address), &format!("/{folder}"));
     }
-    functions.iter().any(|function| function.denied)
+    found.iter().any(|function| function.denied)
 }
 
 /// `0000:00:1f.2` from `00:1f.2 SATA controller [0106]: ...`; `None` for any other line.
@@ -158,6 +158,7 @@ fn attributes(tree: &mut Tree, folder: &str, function: &Function<'_>) {
     tree.set_some(&format!("{folder}/numa_node"), function.node);
     for (name, link) in [("max", function.capable), ("current", function.present)] {
         let Some((speed, width)) = link else { continue };
+        // Sysfs prints one decimal, lspci none.
         let speed = if speed.contains('.') { speed.to_owned() } else { format!("{speed}.0") };
         tree.set(&format!("{folder}/{name}_link_speed"), &format!("{speed} GT/s PCIe"));
         tree.set(&format!("{folder}/{name}_link_width"), width);

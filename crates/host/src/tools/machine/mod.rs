@@ -1,4 +1,4 @@
-//! What describes the devices of a machine and the paths to them.
+//! Outputs about the devices of a machine and the paths to them.
 
 pub(in crate::tools) mod hwinfo;
 pub(in crate::tools) mod lsblk;

@@ -49,6 +49,7 @@ impl Tree {
 
     /// The folder of a block device: where its path is known, there; else in `sys/block`.
     pub(in crate::tools) fn block(&self, name: &str) -> String {
+        // Sysfs has no slash in a name.
         let name = name.replace('/', "!");
         let plain = format!("sys/block/{name}");
         match self.recording.items.get(&plain) {

@@ -92,6 +92,7 @@ fn function(tree: &mut Tree, folder: &str, address: &str, values: &Values<'_>) {
 }
 
 fn partition(tree: &mut Tree, folder: &str, values: &Values<'_>) {
+    // Old versions of udev have the second name only.
     let number = values.get("PARTN").or_else(|| values.get("ID_PART_ENTRY_NUMBER"));
     tree.set(&format!("{folder}/partition"), number.unwrap_or("0"));
     number_of(tree, folder, values);

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::facts::{Facts, node_of};
 use super::super::health::{Health, Reading};
-use super::{Attribute, Test, add_attribute, add_tests};
+use super::entry::{Attribute, Test, add_attribute, add_tests};
 use crate::device::Kind;
 use crate::speed::Speed;
 
@@ -93,11 +93,11 @@ fn kind(report: &Value) -> Option<Kind> {
 }
 
 /// Reads a number, unless it is known.
-fn read(place: &mut Option<Reading>, report: &Value, path: &str) {
+fn read(slot: &mut Option<Reading>, report: &Value, path: &str) {
     let number = report.pointer(path).and_then(Value::as_u64);
-    if let (None, Some(number)) = (&place, number) {
+    if let (None, Some(number)) = (&slot, number) {
         let key = path.rsplit('/').next().unwrap_or_default();
-        *place = Some(Reading::new(number, format!("{key}: {number}")));
+        *slot = Some(Reading::new(number, format!("{key}: {number}")));
     }
 }
 
@@ -168,7 +168,7 @@ const TESTS: &[&str] = &[
     "/nvme_self_test_log/table",
 ];
 
-/// Whether it was a long test, its result, and both as one line.
+/// A test: true if it was long, its result, and both as one line.
 fn test(test: &Value) -> (bool, String, String) {
     let kind = text(test, "/type/string").or_else(|| text(test, "/self_test_code/string"));
     let kind = kind.unwrap_or_default();
@@ -185,7 +185,7 @@ fn statistics(health: &mut Health, report: &Value) {
     for entry in entries.chain(list(report, "/sata_phy_event_counters/table")) {
         let Some(name) = entry.get("name").and_then(Value::as_str) else { continue };
         let Some(value) = entry.get("value").and_then(Value::as_u64) else { continue };
-        let place = match name {
+        let slot = match name {
             "Percentage Used Endurance Indicator" => &mut health.percentage_used,
             "Number of Interface CRC Errors" => &mut health.crc_errors,
             "Number of Reallocated Logical Sectors" => &mut health.reallocated,
@@ -193,7 +193,7 @@ fn statistics(health: &mut Health, report: &Value) {
             "Command failed due to ICRC error" if value > 0 => &mut health.crc_errors,
             _ => continue,
         };
-        place.get_or_insert_with(|| Reading::new(value, format!("{name}: {value}")));
+        slot.get_or_insert_with(|| Reading::new(value, format!("{name}: {value}")));
     }
 }
 

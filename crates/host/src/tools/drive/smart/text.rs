@@ -2,7 +2,7 @@
 
 use super::super::facts::{Facts, count, pair, some};
 use super::super::health::{Health, Reading};
-use super::{Attribute, Test, add_attribute, add_tests};
+use super::entry::{Attribute, Test, add_attribute, add_tests};
 use crate::device::Kind;
 use crate::speed::Speed;
 
@@ -183,6 +183,7 @@ fn attribute(line: &str) -> Option<Attribute<'_>> {
     let id: u64 = words.next()?.parse().ok().filter(|id| (1..=255).contains(id))?;
     let name = words.next()?;
     let flags = words.next()?;
+    // The brief form has letters for flags, the old one a number.
     let brief = flags.len() == 6 && flags.bytes().all(|b| b == b'-' || b.is_ascii_uppercase());
     let old = flags.len() == 6 && flags.starts_with("0x");
     if !brief && !old {
@@ -262,7 +263,7 @@ fn statistic(line: &str) -> Option<(u64, &str)> {
 }
 
 fn add_statistic(health: &mut Health, (value, name): (u64, &str), line: &str) {
-    let place = match name {
+    let slot = match name {
         "Percentage Used Endurance Indicator" => &mut health.percentage_used,
         "Number of Interface CRC Errors" => &mut health.crc_errors,
         "Number of Reallocated Logical Sectors" => &mut health.reallocated,
@@ -270,5 +271,5 @@ fn add_statistic(health: &mut Health, (value, name): (u64, &str), line: &str) {
         "Command failed due to ICRC error" if value > 0 => &mut health.crc_errors,
         _ => return,
     };
-    place.get_or_insert_with(|| Reading::new(value, line));
+    slot.get_or_insert_with(|| Reading::new(value, line));
 }

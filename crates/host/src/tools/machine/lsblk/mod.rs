@@ -177,6 +177,7 @@ fn stacked(entry: &Entry, name: &str, block: &str, tree: &mut Tree) {
     }
     let level = entry.get("type").filter(|kind| kind.starts_with("raid") || *kind == "linear");
     tree.set_some(&format!("{block}/md/level"), level);
+    // JSON nests the devices, flat lists name the parent.
     let below = entry.get("pkname").map(str::to_owned).or_else(|| entry.below.clone());
     if let Some(below) = below {
         tree.folder(&format!("{block}/slaves/{below}"));

@@ -46,7 +46,7 @@ struct Column {
 /// The devices of a table, whose first line is its head; ends at a line that is none of it.
 pub(in crate::tools) fn rows(lines: &[&str]) -> Vec<Entry> {
     let Some((head, rest)) = lines.split_first() else { return Vec::new() };
-    let columns = columns(head);
+    let heads = columns(head);
     let mut found: Vec<Entry> = Vec::new();
     // The names above the current line, with the columns in which they begin.
     let mut above: Vec<(usize, String)> = Vec::new();
@@ -54,7 +54,7 @@ pub(in crate::tools) fn rows(lines: &[&str]) -> Vec<Entry> {
         if line.trim().is_empty() {
             break;
         }
-        let Some((at, row)) = row(line, &columns) else { continue };
+        let Some((at, row)) = row(line, &heads) else { continue };
         above.retain(|(from, _)| *from < at);
         let entry = Entry { row, below: above.last().map(|(_, name)| name.clone()) };
         if let Some(name) = entry.name() {
@@ -71,7 +71,7 @@ fn columns(head: &str) -> Vec<Column> {
         .collect()
 }
 
-/// The words of a line: first and last place, in characters, and text.
+/// The words of a line: first and last slot, in characters, and text.
 fn words(line: &str) -> impl Iterator<Item = (usize, usize, String)> {
     let mut found = Vec::new();
     let mut from = None;
@@ -89,7 +89,7 @@ fn words(line: &str) -> impl Iterator<Item = (usize, usize, String)> {
     found.into_iter()
 }
 
-/// Where the name begins, and the cells; `None` for a line that only continues the one above.
+/// The column in which the name begins, and the cells; `None` for a line that only continues the one above.
 fn row(line: &str, columns: &[Column]) -> Option<(usize, Row)> {
     let mut cells = Row::new();
     let name_ends = columns.get(1).map_or(usize::MAX, |column| column.from);
