@@ -33,7 +33,7 @@ fn what_is_wrong_is_said_before_anything_is_run() {
     check(&["--limit", "flushes=many", "true"], 2, &["`many` is not a number"]);
     check(&["--limit", "write_bytes=1M", "true"], 3, &["no kernel"]);
     check(&["--tolerance", "1", "true"], 2, &["such as `0.5%`"]);
-    check(&["--per-hour", "-1", "true"], 2, &["above 0"]);
+    check(&["--per-hour", "0", "true"], 2, &["above 0"]);
     check(&["--against", "run.json", "true"], 2, &["not a bill", "--json"]);
     check(&["--drive", "ssd", "true"], 2, &["unknown drive `ssd`", "nvme-consumer"]);
     check(&["--filesystem", "fat", "true"], 2, &["`ext4`, `xfs`, `btrfs`"]);
