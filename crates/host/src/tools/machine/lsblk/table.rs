@@ -89,7 +89,7 @@ fn words(line: &str) -> impl Iterator<Item = (usize, usize, String)> {
     found.into_iter()
 }
 
-/// The column in which the name begins, and the cells; `None` for a line that only continues the one above.
+/// The start of the name, and the cells; `None` for a line that only continues the one above.
 fn row(line: &str, columns: &[Column]) -> Option<(usize, Row)> {
     let mut cells = Row::new();
     let name_ends = columns.get(1).map_or(usize::MAX, |column| column.from);
