@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// The sources that decide what a modelled drive does, the kernel in front of it, and what a stage
 /// asks of them.
-const MODEL: [&str; 14] = [
+const MODEL: [&str; 13] = [
     "src/measure.rs",
     "src/request",
     "src/stage",
@@ -16,7 +16,6 @@ const MODEL: [&str; 14] = [
     "../core/src",
     "../stats/src",
     "../model/src",
-    "../simulate/src",
     "../disksim/src",
     "../load/src",
     "../engine/src",

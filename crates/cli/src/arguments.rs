@@ -108,7 +108,7 @@ pub(crate) enum Verb {
     Run(Box<commands::run::RunArgs>),
     Fio(commands::run::fio::FioArgs),
     Compare(commands::compare::CompareArgs),
-    Explain(commands::explain::ExplainArgs),
+    Explain(commands::study::explain::ExplainArgs),
     Import(commands::import::ImportArgs),
     Export(commands::import::ExportArgs),
     Show(commands::show::ShowArgs),

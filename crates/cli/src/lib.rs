@@ -17,8 +17,8 @@ use drivelab_lab::interrupt;
 
 use crate::arguments::{Arguments, Verb};
 use crate::commands::{
-    archive, compare, cost, crash, drive, durability, explain, fleet as fleets, generate, guest,
-    import, inspect, replay, report, run, serve, show, study, sweep, view,
+    archive, compare, cost, crash, drive, durability, fleet as fleets, generate, guest, import,
+    inspect, replay, report, run, serve, show, study, sweep, view,
 };
 use crate::exit::{Exit, Outcome};
 use crate::ui::Ui;
@@ -72,7 +72,7 @@ fn carry_out(command: Verb, ui: Ui) -> Outcome {
         Verb::Run(arguments) => run::run(*arguments, ui),
         Verb::Fio(arguments) => run::fio::run(&arguments, ui),
         Verb::Compare(arguments) => compare::run(&arguments, ui),
-        Verb::Explain(arguments) => explain::run(&arguments, ui),
+        Verb::Explain(arguments) => study::explain::run(&arguments, ui),
         Verb::Import(arguments) => import::import(&arguments, ui),
         Verb::Export(arguments) => import::export(&arguments, ui),
         Verb::Show(arguments) => show::run(&arguments, ui),

@@ -188,10 +188,10 @@ fn logs(set: &[usize], rates: &Rates) -> Option<(Vec<Vec<f64>>, Vec<f64>)> {
 pub(super) fn predicted(effects: Effects, model_sigma: &[f64]) -> Predicted {
     let errors = model_sigma.iter().zip(&effects.added_sd).enumerate();
     let errors = errors.map(|(figure, (sigma, added_sd))| {
-        let of_figure = of_figure(&effects.drives, figure);
-        let effect = mean(&of_figure);
+        let column = of_figure(&effects.drives, figure);
+        let effect = mean(&column);
         // A mechanism that changes nothing is not off by more than nothing.
-        let size = effect.abs() + standard_deviation(&of_figure);
+        let size = effect.abs() + standard_deviation(&column);
         let sd = (sigma * std::f64::consts::SQRT_2).min(size);
         let shared = libm::hypot(sd * SHARED.sqrt(), STRENGTH * effect).copysign(effect);
         ModelError { own: libm::hypot(sd * (1.0 - SHARED).sqrt(), *added_sd), shared }
@@ -203,20 +203,20 @@ pub(super) fn predicted(effects: Effects, model_sigma: &[f64]) -> Predicted {
 /// All hypotheses whose rates are known: chance, an unknown cause, each suspect in each arm, and
 /// pairs of them.
 pub(super) fn all(suspects: &[Suspect], rates: &Rates) -> Vec<(About, Hypothesis)> {
-    let seen = seen(suspects, rates);
+    let shown = seen(suspects, rates);
     let total: f64 = suspects.iter().map(|it| it.prior).sum();
     let shares: Vec<f64> = suspects.iter().map(|it| it.prior / total).collect();
-    let unseen = (1.0 - seen.iter().map(|index| shares[*index]).sum::<f64>()).max(0.0);
+    let unseen = (1.0 - shown.iter().map(|index| shares[*index]).sum::<f64>()).max(0.0);
     let one = 1.0 - CHANCE - UNKNOWN - TWO;
     // What no figure shows leaves them as chance does, alone and in pairs.
     let chance = CHANCE + one * unseen + TWO * unseen * unseen;
     let mut acting: Vec<(Acting, f64)> = Vec::new();
-    for &index in &seen {
+    for &index in &shown {
         let prior = 0.5 * (one + 2.0 * TWO * unseen) * shares[index];
         acting.push(([vec![index], Vec::new()], prior));
         acting.push(([Vec::new(), vec![index]], prior));
     }
-    for (one, other) in pairs(&seen) {
+    for (one, other) in pairs(&shown) {
         // Each of the two is in either arm.
         let prior = 0.25 * TWO * 2.0 * shares[one] * shares[other];
         acting.push(([vec![one], vec![other]], prior));
@@ -231,8 +231,11 @@ pub(super) fn all(suspects: &[Suspect], rates: &Rates) -> Vec<(About, Hypothesis
         (About::Unknown, Hypothesis { prior: UNKNOWN, predicted: Predicted::Unknown }),
     ];
     all.extend(acting.into_iter().filter_map(|(acting, prior)| {
-        let predicted = predicted(effects(&acting, rates)?, &rates.model_sigma);
-        Some((About::Causes(acting), Hypothesis { prior, predicted }))
+        let hypothesis = Hypothesis {
+            prior,
+            predicted: predicted(effects(&acting, rates)?, &rates.model_sigma),
+        };
+        Some((About::Causes(acting), hypothesis))
     }));
     all
 }

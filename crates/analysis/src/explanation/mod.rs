@@ -3,16 +3,16 @@
 //! The caller simulates: [`Rates`] has the rate of every load on a drive that is as it should be,
 //! and with causes alone and in pairs. What is concluded from them is computed here.
 
+mod answer;
 mod hypothesis;
 pub mod question;
 mod ranking;
 mod separate;
 
+pub use answer::Answer;
 pub use hypothesis::{Rates, Suspect, promising_pairs};
 pub use question::{Asked, Load, Question, Set};
-pub use ranking::{
-    Accused, Answer, Explanation, Figure, Kind, Ranked, Share, Spoken, Strength, explain,
-};
+pub use ranking::{Accused, Explanation, Figure, Kind, Ranked, Share, Spoken, Strength, explain};
 pub use separate::{Next, Outlooks, next, undecided};
 
 #[cfg(test)]

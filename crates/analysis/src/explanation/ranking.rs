@@ -8,7 +8,6 @@ use super::hypothesis::{
     About, Rates, Suspect, all, effects, evidence, of_figure, predicted, seen,
 };
 use super::question::Question;
-use super::separate::Next;
 
 /// The conclusion about the cause of a difference.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -39,51 +38,6 @@ pub struct Accused {
     pub predicted: Vec<f64>,
     /// For each figure the interval of 95 % of ratios if it acts alone.
     pub predicted95: Vec<[f64; 2]>,
-}
-
-/// An explanation with all that a reader needs to judge it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
-    /// The ranking.
-    pub explanation: Explanation,
-    /// The measurement that would separate what remains.
-    pub next: Option<Next>,
-    /// The target of each arm, if all its runs have one.
-    pub targets: [Option<String>; 2],
-    /// The drive that was simulated, as it should be.
-    pub drive: String,
-    /// The number of drives that were simulated.
-    pub specimens: u32,
-    /// Figures that no modelled drive gives, with the reason.
-    pub left_out: Vec<(String, String)>,
-    /// Causes that this drive cannot have, with the reason.
-    pub impossible: Vec<(String, String)>,
-    /// Causes that the model has no mechanism for, with the mechanism.
-    pub not_predicted: Vec<(String, String)>,
-}
-
-impl Answer {
-    /// The commands of the next measurement: one for each arm, or one for both where their targets
-    /// are the same or unknown.
-    pub fn next_commands(&self) -> Vec<String> {
-        let Some(next) = &self.next else { return Vec::new() };
-        let targets = match &self.targets {
-            [Some(a), Some(b)] if a == b => vec![a.as_str()],
-            [Some(a), Some(b)] => vec![a.as_str(), b.as_str()],
-            _ => vec!["TARGET"],
-        };
-        let targets = targets.into_iter().map(shell_word);
-        targets.map(|target| format!("drivelab run {target} {}", next.options)).collect()
-    }
-}
-
-/// A word of a shell's command line.
-fn shell_word(text: &str) -> String {
-    const PLAIN: &str = "-_./:,=+@%";
-    if !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || PLAIN.contains(c)) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// A figure that was measured.
@@ -183,15 +137,15 @@ const RANKED: usize = 12;
 
 /// Ranks all hypotheses whose rates were simulated.
 pub fn explain(question: &Question, suspects: &[Suspect], rates: &Rates) -> Explanation {
-    let evidence = evidence(question, rates);
+    let measured = evidence(question, rates);
     let (abouts, hypotheses): (Vec<About>, Vec<Hypothesis>) =
         all(suspects, rates).into_iter().unzip();
-    let found = posterior(&evidence, &hypotheses);
+    let found = posterior(&measured, &hypotheses);
     let mut order: Vec<usize> = (0..hypotheses.len()).collect();
     order.sort_by(|a, b| found[*b].total_cmp(&found[*a]));
     let leading = order.iter().take(RANKED);
     let contributions: Vec<Vec<f64>> =
-        leading.clone().map(|it| contributions(&evidence, &hypotheses[*it].predicted)).collect();
+        leading.clone().map(|it| contributions(&measured, &hypotheses[*it].predicted)).collect();
     let ranked = leading.zip(&contributions).enumerate().map(|(rank, (&index, own))| {
         // The rival of the first is the second, and of all others the first.
         let rival = usize::from(rank == 0);
@@ -200,7 +154,7 @@ pub fn explain(question: &Question, suspects: &[Suspect], rates: &Rates) -> Expl
             kind: kind(&abouts[index]),
             causes: shares(&abouts[index], suspects),
             probability: found[index],
-            predicted95: predicted95(&hypotheses[index].predicted, &evidence),
+            predicted95: predicted95(&hypotheses[index].predicted, &measured),
             speaks_for,
             speaks_against,
             about: abouts[index].clone(),
@@ -209,12 +163,12 @@ pub fn explain(question: &Question, suspects: &[Suspect], rates: &Rates) -> Expl
     let ranking: Vec<Ranked> = ranked.collect();
     debug_assert!(ranking.len() > 1, "chance and an unknown cause are always in");
     let odds = ranking[0].probability / ranking[1].probability.max(f64::MIN_POSITIVE);
-    let seen = seen(suspects, rates);
-    let unseen = (0..suspects.len()).filter(|index| !seen.contains(index));
+    let shown = seen(suspects, rates);
+    let unseen = (0..suspects.len()).filter(|index| !shown.contains(index));
     let unseen = unseen.filter_map(|index| {
-        let effects = effects(&[vec![index], Vec::new()], rates)?;
-        let predicted = predicted(effects, &rates.model_sigma);
-        Some(accused(share(&suspects[index], None), 0.0, &predicted, &evidence))
+        let alone = effects(&[vec![index], Vec::new()], rates)?;
+        let alone = predicted(alone, &rates.model_sigma);
+        Some(accused(share(&suspects[index], None), 0.0, &alone, &measured))
     });
     let unseen = unseen.collect();
     let single = abouts.iter().zip(&hypotheses).filter_map(|(about, hypothesis)| {
@@ -227,13 +181,13 @@ pub fn explain(question: &Question, suspects: &[Suspect], rates: &Rates) -> Expl
         let probable = abouts.iter().zip(&found).filter(|(it, _)| acts(it, suspect, arm));
         let probability = probable.map(|(_, probability)| probability).sum();
         let cause = share(&suspects[suspect], Some(arm));
-        Some(accused(cause, probability, &hypothesis.predicted, &evidence))
+        Some(accused(cause, probability, &hypothesis.predicted, &measured))
     });
     let mut causes: Vec<Accused> = single.collect();
     causes.sort_by(|a, b| b.probability.total_cmp(&a.probability));
     Explanation {
         arms: question.arms.clone(),
-        figures: figures(question, &evidence),
+        figures: figures(question, &measured),
         strength: Strength::of(odds),
         ranking,
         causes,
@@ -243,8 +197,8 @@ pub fn explain(question: &Question, suspects: &[Suspect], rates: &Rates) -> Expl
 
 /// A cause with its own predictions.
 fn accused(cause: Share, probability: f64, predicted: &Predicted, evidence: &Evidence) -> Accused {
-    let predicted95 = predicted95(predicted, evidence);
-    Accused { cause, probability, predicted95, predicted: medians(predicted) }
+    let (medians, range95) = (medians(predicted), predicted95(predicted, evidence));
+    Accused { cause, probability, predicted: medians, predicted95: range95 }
 }
 
 /// True if a hypothesis has this suspect act on this arm, alone or with another.
@@ -305,13 +259,13 @@ fn predicted95(predicted: &Predicted, evidence: &Evidence) -> Vec<[f64; 2]> {
         Predicted::Effects { drives, errors } => figures
             .enumerate()
             .map(|(figure, it)| {
-                let of_figure = of_figure(drives, figure);
-                let sd = standard_deviation(&of_figure);
+                let column = of_figure(drives, figure);
+                let sd = standard_deviation(&column);
                 // The mean of the drives is itself not known better than this.
-                let centre = sd / float(of_figure.len()).sqrt();
+                let centre = sd / float(column.len()).sqrt();
                 let all = [sd, centre, errors[figure].sd(), it.sd];
                 let sd = all.iter().map(|sd| sd * sd).sum::<f64>().sqrt();
-                interval(mean(&of_figure), sd)
+                interval(mean(&column), sd)
             })
             .collect(),
     }

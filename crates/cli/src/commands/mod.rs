@@ -8,7 +8,6 @@ pub(crate) mod cost;
 pub(crate) mod crash;
 pub(crate) mod drive;
 pub(crate) mod durability;
-pub(crate) mod explain;
 pub(crate) mod fleet;
 pub(crate) mod generate;
 pub(crate) mod guest;

@@ -36,7 +36,7 @@ pub fn text(answer: &Answer, all: bool, look: Look) -> String {
 
 fn sentence(explanation: &Explanation) -> String {
     let first = &explanation.ranking[0];
-    let percent = percent(first.probability);
+    let share = percent(first.probability);
     let what = match first.kind {
         Kind::Chance => CHANCE.to_owned(),
         Kind::NoneOfThese => "none of the causes in the library explains the difference".to_owned(),
@@ -48,7 +48,7 @@ fn sentence(explanation: &Explanation) -> String {
         Strength::Moderate => "moderate: at least three times as probable as any other",
         Strength::Undecided => "undecided: another explanation is nearly as probable",
     };
-    format!("{what} ({percent}; {words}).")
+    format!("{what} ({share}; {words}).")
 }
 
 const CHANCE: &str = "chance explains the difference, or a cause that none of these figures shows: \

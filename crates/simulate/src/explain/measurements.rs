@@ -20,9 +20,9 @@ const ALL: [&[(&str, &str)]; 8] = [
 pub(super) fn all(given: &[&Workload]) -> Result<Vec<(String, Load)>, Refusal> {
     let mut all = Vec::new();
     for options in ALL {
-        let workload = workload(options)?;
-        if !given.iter().any(|it| is_same(it, &workload)) {
-            let load = Load { workload, numjobs: 1, schedule: JobSchedule::default() };
+        let proposed = workload(options)?;
+        if !given.iter().any(|it| is_same(it, &proposed)) {
+            let load = Load { workload: proposed, numjobs: 1, schedule: JobSchedule::default() };
             all.push((typed(options), load));
         }
     }

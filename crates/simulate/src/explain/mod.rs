@@ -1,8 +1,10 @@
 //! The cause of a difference: the causes of a library, simulated on one kind of drive.
 
+mod cache;
 pub mod library;
 mod measurements;
 mod rates;
+mod wanted;
 
 use std::collections::BTreeSet;
 
@@ -12,32 +14,12 @@ use drivelab_analysis::explanation::{
 };
 use drivelab_core::{Control, Refusal};
 use drivelab_model::options::{DriveSpec, Options};
-use drivelab_model::profile::Profile;
 
+pub use cache::Cache;
 use library::{Cause, Change, Modelled};
 use rates::Bench;
-pub use rates::{Cache, measure};
-
-/// An explanation that is asked for.
-#[derive(Debug)]
-pub struct Wanted<'a> {
-    /// The figures.
-    pub question: &'a Question,
-    /// The drive, as it should be.
-    pub spec: &'a DriveSpec,
-    /// Its profile.
-    pub profile: &'a Profile,
-    /// The causes to choose among.
-    pub causes: &'a [Cause],
-    /// Drives that are simulated.
-    pub specimens: u32,
-    /// Seed of all random choices.
-    pub seed: u64,
-    /// Rates that were simulated before.
-    pub cache: &'a Cache,
-    /// True if the next measurement is wanted, too.
-    pub chooses_next: bool,
-}
+pub use rates::measure;
+pub use wanted::Wanted;
 
 /// The drive that several modelled ones are variants of: with the options that all of them have.
 /// `None` where they are of different profiles, or there are none.

@@ -1,8 +1,6 @@
 //! The rates of loads on drives with and without causes, in virtual time.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use drivelab_analysis::explanation::{Load, Rates};
@@ -16,8 +14,9 @@ use drivelab_model::options::{DriveSpec, Options};
 use drivelab_model::profile::{Missing, Profile};
 use sha2::{Digest as _, Sha256};
 
-use super::Wanted;
+use super::cache::Cache;
 use super::library::Modelled;
+use super::wanted::Wanted;
 use crate::LoadPlan;
 use crate::model::{self, ModelledDrive};
 use crate::stage::parallel;
@@ -29,36 +28,6 @@ const FLASH: Span = Span::from_secs(2);
 const FLASH_REQUESTS: u64 = 20_000;
 /// The seed of the second runs, apart from those of all drives.
 const AGAIN: u64 = 1 << 32;
-
-/// Rates that were simulated, by a hash of all that they depend on.
-#[derive(Debug, Default)]
-pub struct Cache {
-    made: Mutex<BTreeMap<String, Vec<f64>>>,
-}
-
-const HELD: &str = "no thread panics while it holds the rates";
-
-impl Cache {
-    /// A cache that has these rates.
-    pub fn of(made: BTreeMap<String, Vec<f64>>) -> Self {
-        Self { made: Mutex::new(made) }
-    }
-
-    /// All rates.
-    pub fn all(&self) -> BTreeMap<String, Vec<f64>> {
-        self.made.lock().expect(HELD).clone()
-    }
-
-    /// The rates of a key, if there are as many as loads.
-    fn get(&self, key: &str, loads: usize) -> Option<Vec<f64>> {
-        let made = self.made.lock().expect(HELD).get(key).cloned();
-        made.filter(|rates| rates.len() == loads)
-    }
-
-    fn keep(&self, key: String, rates: Vec<f64>) {
-        self.made.lock().expect(HELD).insert(key, rates);
-    }
-}
 
 /// Drives on which loads are tried.
 pub(super) struct Bench<'a> {

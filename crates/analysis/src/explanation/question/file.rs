@@ -55,9 +55,9 @@ pub fn parse(file: &str, text: &str) -> Result<Question, ConfigError> {
 
 fn figure(mut section: Section, into: &mut Question) -> Result<(), ConfigError> {
     let name: String = section.require("name")?;
-    let ratio = ratio(&mut section)?;
+    let faster = ratio(&mut section)?;
     let left_out: Option<String> = section.take("left_out")?;
-    let runs = runs(&mut section)?;
+    let of_arms = runs(&mut section)?;
     let run_sd: Option<f64> = section.take("run_sd")?;
     let options = WorkloadOptions::read(&mut section)?;
     let numjobs: u32 = section.take("numjobs")?.unwrap_or(1);
@@ -72,15 +72,15 @@ fn figure(mut section: Section, into: &mut Question) -> Result<(), ConfigError> 
     let workload = options.check().map_err(|wrong| section.error(wrong))?;
     section.finish()?;
     // A deviation that is stated for single runs comes from elsewhere, and is taken as it is.
-    let freedom = match runs[0] + runs[1] - 2 {
+    let freedom = match of_arms[0] + of_arms[1] - 2 {
         0 => STATED_FREEDOM,
         freedom => freedom,
     };
     into.figures.push(Asked {
         name,
         load: Load { workload, numjobs, schedule: JobSchedule::default() },
-        ratio,
-        runs,
+        ratio: faster,
+        runs: of_arms,
         run_sd: run_sd.map(|sd| (sd, freedom)),
     });
     Ok(())

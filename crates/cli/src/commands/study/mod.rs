@@ -5,6 +5,7 @@ mod arguments;
 pub(crate) mod articles;
 mod conclude;
 pub(crate) mod executor;
+pub(crate) mod explain;
 pub(super) mod matrix;
 mod session;
 

@@ -14,7 +14,7 @@ use drivelab_lab::{input, interrupt, target};
 use drivelab_model::options::DriveSpec;
 use drivelab_report::explanation;
 use drivelab_report::text::json_text;
-use drivelab_simulate::explain::library::{self, Cause};
+use drivelab_simulate::explain::library::{Cause, embedded, parse as parse_causes};
 use drivelab_simulate::explain::{Wanted, common, explain};
 
 use crate::commands::archive::keep::ArchiveArgs;
@@ -66,16 +66,16 @@ pub(crate) struct ExplainArgs {
 
 /// Explains, and prints the ranking.
 pub(crate) fn run(arguments: &ExplainArgs, ui: Ui) -> Outcome {
-    let question = question(arguments)?;
-    let spec = drive(arguments, &question)?;
+    let asked = question(arguments)?;
+    let spec = drive(arguments, &asked)?;
     let profile = target::profile(&spec)?;
-    let causes = causes(arguments)?;
+    let library = causes(arguments)?;
     let rates = Rates::kept(&spec, &profile);
     let wanted = Wanted {
-        question: &question,
+        question: &asked,
         spec: &spec,
         profile: &profile,
-        causes: &causes,
+        causes: &library,
         specimens: arguments.specimens,
         seed: arguments.seed,
         cache: rates.cache(),
@@ -117,10 +117,10 @@ fn drive(arguments: &ExplainArgs, question: &Question) -> Result<DriveSpec, Refu
 
 /// The causes of the library, and those of a file.
 fn causes(arguments: &ExplainArgs) -> Result<Vec<Cause>, Refusal> {
-    let mut causes = library::embedded();
+    let mut causes = embedded();
     if let Some(path) = &arguments.causes {
         let text = input::text(path, input::PROFILE)?;
-        let own = library::parse(&path.display().to_string(), &text)?;
+        let own = parse_causes(&path.display().to_string(), &text)?;
         // A cause of the same name replaces that of the library.
         causes.retain(|cause| own.iter().all(|it| it.id != cause.id));
         causes.extend(own);
