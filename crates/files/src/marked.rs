@@ -105,13 +105,8 @@ impl Marked {
         let (own, of_folder) = (fstat(&lock), fstat(&folder));
         let is_ours = own.and_then(|own| Ok(own.st_uid == of_folder?.st_uid));
         let locked = flock(&lock, FlockOperation::NonBlockingLockExclusive);
-        let is_there = || match folder.identity_of(marker.name) {
-            Ok(identity) => Ok(identity == Identity::of(&lock)?),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error),
-        };
         let checked = match (is_ours, locked) {
-            (Ok(true), Ok(())) => is_there(),
+            (Ok(true), Ok(())) => holds(&folder, marker, &lock),
             // Another process is removing it.
             (Ok(true), Err(Errno::WOULDBLOCK)) => Ok(false),
             (Ok(false), _) => Err(foreign()),
@@ -224,6 +219,15 @@ struct Unmarked {
 impl<E: Into<io::Error>> From<E> for Unmarked {
     fn from(error: E) -> Self {
         Self { why: error.into(), is_ours: None }
+    }
+}
+
+/// Returns true if the marker in the folder is the file that is locked.
+fn holds(folder: &Folder, marker: &Marker, lock: &File) -> io::Result<bool> {
+    match folder.identity_of(marker.name) {
+        Ok(identity) => Ok(identity == Identity::of(lock)?),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
     }
 }
 

@@ -37,7 +37,7 @@ pub struct Options {
     pub temperature: bool,
     /// True if there is no tree but one that was made from the output of tools.
     pub described: bool,
-    /// What the output of other tools says about drives.
+    /// Facts about drives from the output of other tools.
     pub facts: Vec<Facts>,
     /// The files from which the tree and the facts were made, if they are not a tree.
     pub sources: Vec<Source>,
@@ -86,7 +86,7 @@ pub struct Environment {
     /// The files with the output of other tools that were read.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub sources: Vec<Source>,
-    /// What these outputs do not say, and the command that would.
+    /// Facts that these outputs lack, and the command that would show them.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub missing: Vec<String>,
 }

@@ -114,8 +114,8 @@ impl Shown {
         for (name, text) in std::mem::take(&mut package.outputs) {
             self.add_text(&name, &text);
         }
-        for (place, item) in package.tree.items {
-            self.package.tree.items.entry(place).or_insert(item);
+        for (name, item) in package.tree.items {
+            self.package.tree.items.entry(name).or_insert(item);
         }
         self.note(&name_of(path), "files of /sys and /proc");
     }
@@ -194,9 +194,9 @@ fn collect(
 
 fn add_entry(path: &Path, kind: std::fs::FileType, part: Part, package: &mut Package) {
     if kind.is_symlink() {
-        if let (Ok(target), Part::Tree(place)) = (std::fs::read_link(path), part) {
+        if let (Ok(target), Part::Tree(name)) = (std::fs::read_link(path), part) {
             let target = target.to_string_lossy().into_owned();
-            package.tree.items.entry(place).or_insert(Item::Link(target));
+            package.tree.items.entry(name).or_insert(Item::Link(target));
         }
         return;
     }

@@ -19,7 +19,7 @@ const FIELDS: usize = 3;
 const GROUP: u64 = 64;
 /// Groups of fio up to 2.21, and the nanoseconds of its unit.
 const OLD: (u64, f64) = (19, 1e3);
-/// Those of later versions.
+/// Groups and nanoseconds of later versions.
 const NEW: (u64, f64) = (29, 1.0);
 /// Bins are merged by at most this power of two.
 const COARSENESS_MAX: u32 = 6;
@@ -157,7 +157,7 @@ fn latencies(prefix: &str, counts: &[u64], layout: Layout) -> Vec<Figure> {
     if all == 0 {
         return Vec::new();
     }
-    // Merged bins get a name of their own: they must not be compared with finer ones.
+    // Merged bins get another name: they must not be compared with finer ones.
     let metric = if layout.merged == 1 { "clat" } else { "clat_coarse" };
     let middles = counts.iter().enumerate().map(|(bin, count)| (layout.middle_ns(bin), *count));
     let sum: f64 = middles.clone().map(|(ns, count)| ns * count as f64).sum();

@@ -39,10 +39,12 @@ fn single_run(line: &str) -> Option<&str> {
 
 /// True if a text contains such lines.
 pub fn is_bench_sh(text: &str) -> bool {
-    let has = |word, value_of: fn(&str) -> Option<&str>| {
-        in_a_line(text, word, |line| value_of(line).is_some_and(|value| rate(value).is_some()))
-    };
-    has("1st run", run) || has(SINGLE, single_run)
+    has_rate(text, "1st run", run) || has_rate(text, SINGLE, single_run)
+}
+
+/// True if a line with `word` has a rate.
+fn has_rate(text: &str, word: &str, value_of: fn(&str) -> Option<&str>) -> bool {
+    in_a_line(text, word, |line| value_of(line).is_some_and(|value| rate(value).is_some()))
 }
 
 /// Some versions colour the value; the escapes are cut off.

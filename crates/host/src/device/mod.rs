@@ -126,7 +126,7 @@ pub struct Device {
     pub dm: Option<Mapped>,
     /// Facts of a RAID array.
     pub md: Option<Raid>,
-    /// What the drive's own record says, if an output of a tool has it.
+    /// The drive's own record, if an output of a tool has it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub health: Option<Health>,
     /// The tools whose output is about it.

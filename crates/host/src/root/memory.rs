@@ -47,9 +47,9 @@ impl Recording {
             let rest = &path[prefix.len()..];
             let name = rest.split('/').next().unwrap_or(rest);
             let whole = format!("{prefix}{name}");
-            let kind = self.kind(&whole).unwrap_or(FileType::Directory);
+            let own = self.kind(&whole).unwrap_or(FileType::Directory);
             // `a.b` sorts between `a` and `a/b`, so a folder can be met twice.
-            found.insert(name.to_owned(), kind);
+            found.insert(name.to_owned(), own);
             // The sign after the slash: what lies below the entry is skipped.
             from = if *path == whole { format!("{whole}\0") } else { format!("{whole}0") };
         }

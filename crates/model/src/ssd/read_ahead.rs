@@ -14,7 +14,7 @@ pub(super) const PAGES_MAX: u32 = 4;
 pub(super) struct Stream {
     /// The end of that read, where its stream continues.
     end: Lba,
-    /// That read continued the one before it.
+    /// True if that read continued the one before it.
     in_sequence: bool,
     /// The first unit that was not read ahead.
     ahead: u32,
@@ -29,10 +29,10 @@ impl Stream {
     /// Follows `request`, whose last unit is before `end`; returns the units to read ahead, at most
     /// `units` behind it, unless the request does not continue the stream.
     pub(super) fn follow(&mut self, request: &Request, end: u32, units: u32) -> Range<u32> {
-        let continues = self.continues(request);
+        let is_next = self.continues(request);
         self.in_sequence = request.lba == self.end;
         self.end = request.end();
-        if !continues {
+        if !is_next {
             self.ahead = end;
             return end..end;
         }

@@ -109,8 +109,8 @@ fn adjust_role(members: &[Member], adjusted: &mut [Adjusted], role: Role, tosses
     let rules = members[first].criteria;
     let blocks = members[first].pairs.len();
     let rows: Vec<Vec<f64>> = indices.iter().map(|&i| log_ratios(&members[i])).collect();
-    // Max-T needs the same flips for all metrics, and so the same blocks. Of so many blocks that
-    // the p values need no flips, what Holm's method loses by ignoring the correlation is little.
+    // Max-T needs the same flips for all metrics, and so the same blocks. Where the
+    // blocks suffice for the normal limit, Holm's method loses little by ignoring the correlation.
     let shared = indices.iter().all(|&i| members[i].pairs.len() == blocks)
         && !rows.iter().all(|row| p_value_in_the_limit(row).is_some());
     let (p, adjustment) = if shared {

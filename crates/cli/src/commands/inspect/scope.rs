@@ -41,7 +41,7 @@ impl Scope {
 
     /// The inspected machine: this machine, a captured tree, or a machine that files describe.
     pub(super) fn subject(&self) -> Result<Subject, Refusal> {
-        let options = self.options()?;
+        let asked = self.options()?;
         let mut shown = Shown::default();
         let mut names = Vec::new();
         for argument in &self.devices {
@@ -52,15 +52,20 @@ impl Scope {
         let wanted: Vec<Wanted>;
         if names.len() == self.devices.len() {
             wanted = names.into_iter().map(|name| self.wanted(name)).collect();
-            return Ok(Subject { reader: self.reader()?, options, wanted, here: self.is_here() });
+            return Ok(Subject {
+                reader: self.reader()?,
+                options: asked,
+                wanted,
+                here: self.is_here(),
+            });
         }
         // Names select among the devices that the files describe.
         wanted = names.iter().map(|it| Wanted::Name(it.to_string_lossy().into_owned())).collect();
         let tree = match &self.root {
-            Some(_) => Some(drivelab_host::record_within(self.reader()?, &options)),
+            Some(_) => Some(drivelab_host::record_within(self.reader()?, &asked)),
             None => None,
         };
-        let own = Options { log: self.dmesg.as_ref().and(options.log), ..Options::default() };
+        let own = Options { log: self.dmesg.as_ref().and(asked.log), ..Options::default() };
         let (reader, options) = shown.into_options(tree.transpose().map_err(refused)?, &own);
         Ok(Subject { reader, options, wanted, here: false })
     }

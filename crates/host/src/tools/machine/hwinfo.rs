@@ -49,7 +49,7 @@ fn add_path(tree: &mut Tree, name: &str, path: &str) {
     let last = path.rsplit('/').next().unwrap_or_default();
     // The controller of an NVMe drive has the namespace below it; any other device, `block`.
     let below = if last.starts_with("nvme") { name.to_owned() } else { format!("block/{name}") };
-    tree.place(name, &format!("{path}/{below}"));
+    tree.add_block_device(name, &format!("{path}/{below}"));
     tree.link(&format!("sys{path}/{below}/device"), &format!("/sys{path}"));
 }
 

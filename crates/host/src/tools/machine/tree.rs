@@ -59,7 +59,7 @@ impl Tree {
     }
 
     /// Adds a block device at its path below `/devices`.
-    pub(in crate::tools) fn place(&mut self, name: &str, path: &str) {
+    pub(in crate::tools) fn add_block_device(&mut self, name: &str, path: &str) {
         let target = format!("/sys/{}", path.trim_start_matches('/'));
         self.link(&format!("sys/block/{}", name.replace('/', "!")), &target);
         self.folder(target.trim_start_matches('/'));

@@ -110,7 +110,7 @@ fn number_of(tree: &mut Tree, folder: &str, values: &Values<'_>) {
 
 fn disk(tree: &mut Tree, path: &str, name: &str, values: &Values<'_>) -> Facts {
     let folder = format!("sys{path}");
-    tree.place(name, path);
+    tree.add_block_device(name, path);
     number_of(tree, &folder, values);
     // `.../0:0:0:0/block/sda` and `.../nvme/nvme0/nvme0n1` are below their device.
     let (above, _) = path.rsplit_once('/').unwrap_or((path, ""));
