@@ -44,7 +44,9 @@ impl Tolerance {
 
     /// Returns the highest value that is accepted for a base.
     fn most(self, base: u64) -> u64 {
+        // In integers: a gate must not depend on rounding.
         let most = u128::from(base) * u128::from(WHOLE + self.0) / u128::from(WHOLE);
+        debug_assert!(most >= u128::from(base), "the base itself is accepted");
         u64::try_from(most).unwrap_or(u64::MAX)
     }
 }
@@ -159,6 +161,7 @@ pub fn against(base: &Bill, now: &Bill, tolerance: Tolerance) -> Result<Gate, In
     }
     for metric in &METRICS {
         let (before, after) = (base.range(metric), now.range(metric));
+        // Ranges that overlap may be one program that decides at random.
         let is_same = before[0] <= after[1] && after[0] <= before[1];
         if is_same {
             gate.unchanged += 1;
@@ -204,6 +207,7 @@ pub fn within(limits: &[Limit], now: &Bill) -> Gate {
 
 /// Returns the change of a number in one direction.
 fn moved([before, after]: [u64; 2], grows: bool) -> u64 {
+    // A change in the other direction explains nothing.
     if grows { after.saturating_sub(before) } else { before.saturating_sub(after) }
 }
 
@@ -217,6 +221,7 @@ fn causes(metric: &Metric, base: Option<&Bill>, now: &Bill) -> Vec<Cause> {
             entry[1][at] += (metric.of_call)(call);
         }
     }
+    // Against a limit every part of the metric is one too many.
     let grows = base.is_none_or(|base| (metric.of)(now) >= (metric.of)(base));
     let mut found: Vec<_> = all.into_iter().collect();
     found.retain(|(_, [_, values])| moved(*values, grows) > 0);

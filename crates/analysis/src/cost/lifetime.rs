@@ -26,23 +26,23 @@ impl Endurance {
             class: "sata-consumer",
             capacity_bytes: TB,
             rated_bytes: [360.0 * TB, 600.0 * TB],
-            source: "data sheets of the Crucial BX500 and MX500 (360 TB) and the Samsung 870 EVO \
-                     (600 TB), 1 TB each",
+            source: "ratings that reviews and shops quote for the Crucial BX500 and MX500 (360 TB) \
+                     and the Samsung 870 EVO (600 TB, from its 500 GB model), 1 TB each",
         },
         Self {
             class: "nvme-consumer",
             capacity_bytes: TB,
             rated_bytes: [220.0 * TB, 600.0 * TB],
-            source: "data sheets of the Crucial P3 (220 TB) and the Samsung 980 PRO (600 TB), 1 TB \
-                     each",
+            source: "ratings that reviews and shops quote for the Crucial P3 (220 TB) and the \
+                     Samsung 980 PRO (600 TB), 1 TB each",
         },
         Self {
             class: "datacenter",
             capacity_bytes: 1.92 * TB,
             // The capacity once and three times a day for five years.
             rated_bytes: [1.92 * TB * 1826.25, 3.0 * 1.92 * TB * 1826.25],
-            source: "1 and 3 drive writes a day for five years, the usual ratings for reading and \
-                     for mixed use, 1.92 TB",
+            source: "an estimate: 1 and 3 drive writes a day for five years, as drives for reading \
+                     and for mixed use are usually rated, 1.92 TB",
         },
     ];
 }
@@ -61,6 +61,7 @@ pub struct Lifetime {
 /// Returns the lifetime of each class under a command that is run `per_hour` times an hour; nothing
 /// for one that writes nothing.
 pub fn lifetime(bill: &Bill, per_hour: f64) -> Vec<Lifetime> {
+    debug_assert!(per_hour.is_finite(), "checked when it was read");
     #[expect(clippy::cast_precision_loss, reason = "a lifetime has two digits")]
     let bytes_a_year = bill.total.write_bytes as f64 * per_hour * HOURS_A_YEAR;
     if bytes_a_year <= 0.0 {

@@ -141,6 +141,7 @@ pub fn explain(question: &Question, suspects: &[Suspect], rates: &Rates) -> Expl
     let (abouts, hypotheses): (Vec<About>, Vec<Hypothesis>) =
         all(suspects, rates).into_iter().unzip();
     let found = posterior(&measured, &hypotheses);
+    debug_assert_eq!(found.len(), hypotheses.len(), "a probability for each hypothesis");
     let mut order: Vec<usize> = (0..hypotheses.len()).collect();
     order.sort_by(|a, b| found[*b].total_cmp(&found[*a]));
     let leading = order.iter().take(RANKED);

@@ -109,6 +109,7 @@ impl<'a> Reader<'a> {
             return;
         };
         let Line { thread, at, text, .. } = line;
+        // The end of a process, and signals.
         if text.starts_with("+++") || text.starts_with("---") {
             return;
         }
@@ -137,10 +138,12 @@ impl<'a> Reader<'a> {
             // `exit_group(0) = ?` has a result, and a call that never returned has none.
             return;
         };
+        // Of a call that was interrupted the arguments are on its first line.
         let own = if begun.arguments.len() == rest.len() { before } else { begun.arguments };
         let own = own.trim_end().strip_suffix(')').unwrap_or(own);
         let arguments = split(own);
         let folder = self.folders.entry(line.thread).or_insert_with(|| MOUNTED.into());
+        // strace shows the working folder with each call that starts from it.
         for argument in &arguments {
             if let Some(path) =
                 argument.strip_prefix("AT_FDCWD<").and_then(|it| it.strip_suffix('>'))
@@ -151,6 +154,7 @@ impl<'a> Reader<'a> {
         let kind = CallKind::of(begun.name, &arguments);
         let Some(path) = below_mount(path(begun.name, &arguments, folder)) else { return };
         let from = is_rename(begun.name).then(|| named(&arguments, folder, false)).flatten();
+        // Of a call that never ended only its beginning is known.
         let took = duration(after).unwrap_or(Span::ZERO);
         let result = after.split([' ', '<']).next().and_then(|text| text.parse::<u64>().ok());
         let moves = matches!(kind, CallKind::Read | CallKind::Write);
@@ -173,6 +177,7 @@ impl<'a> Line<'a> {
     fn parse(line: &'a str) -> Option<Self> {
         let (thread, rest) = line.split_once('<')?;
         let thread = thread.parse().ok()?;
+        // The first end that a time follows is that of the name.
         let ends = rest.match_indices("> ");
         let mut found = ends.filter_map(|(end, _)| {
             let (time, text) = rest[end + 2..].split_once(' ')?;
@@ -253,6 +258,7 @@ fn base(name: &str) -> &str {
 
 /// Returns the path that a call concerns, as the guest sees it; nothing for a call on no file.
 fn path(name: &str, arguments: &[&str], folder: &str) -> Option<String> {
+    // These name no file: they concern all of the file system.
     if ["sync", "io_uring_enter", "msync"].contains(&name) {
         return Some(MOUNTED.into());
     }

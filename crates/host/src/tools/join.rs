@@ -45,6 +45,7 @@ impl Owners {
                 return Some(first);
             }
         }
+        // An output without a name belongs to the device with its serial number.
         let serial = facts.serial.as_ref().and_then(|serial| self.by_serial.get(serial.trim()));
         if let Some(name) = serial.filter(|_| facts.node.is_none()) {
             return Some(name.clone());
@@ -58,6 +59,7 @@ impl Owners {
             device.model.as_deref().is_some_and(|own| is_same(own, model))
                 && facts.serial.as_ref().is_none_or(|_| !self.has_serial(&device.name))
         });
+        // Two disks of one model are as likely: then the facts are of a third.
         let found = alike.next()?;
         alike.next().is_none().then(|| found.name.clone())
     }
@@ -128,6 +130,7 @@ fn apply(device: &mut Device, facts: &Facts, serials: bool) {
     if let Some(health) = &facts.health {
         device.health.get_or_insert_with(Default::default).add(health);
     }
+    // Evidence names the tool without its options.
     let tool = facts.tool.split_whitespace().next().unwrap_or_default().to_owned();
     if !tool.is_empty() && !device.sources.contains(&tool) {
         device.sources.push(tool);
@@ -136,6 +139,7 @@ fn apply(device: &mut Device, facts: &Facts, serials: bool) {
 
 /// The output of a drive itself says what the drive is, but not how it is attached.
 fn settle_kind(device: &mut Device, kind: Kind) {
+    // A bridge hides the bus of the drive behind it, and the bridge is what the host has.
     let weak = device.kind == Kind::Other || device.kind == Kind::Scsi && kind != Kind::Other;
     if weak && !(device.kind == Kind::Scsi && kind == Kind::Ata && device.usb.is_some()) {
         device.kind = kind;

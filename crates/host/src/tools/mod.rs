@@ -64,6 +64,7 @@ impl Outputs {
                 health.source = format!("{} ({file})", facts.tool);
             }
         }
+        // A file of another kind is for other readers, such as that of kernel logs.
         if tools.is_empty() {
             return None;
         }
@@ -74,6 +75,7 @@ impl Outputs {
     /// The tree, below what is known of it from elsewhere.
     pub fn into_tree(self, mut known: Recording) -> (Recording, Vec<Facts>, Vec<Source>) {
         for (path, item) in self.tree.recording.items {
+            // A captured tree is nearer to the kernel than a description of it.
             known.items.entry(path).or_insert(item);
         }
         (known, self.facts, self.sources)

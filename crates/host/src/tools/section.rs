@@ -52,6 +52,7 @@ pub(super) fn split(text: &str) -> (Vec<Section<'_>>, Vec<&str>) {
     }
     found.retain(|section| !section.lines.is_empty());
     for section in &mut found {
+        // The mark is for the splitting alone; readers see the lines of the tool.
         section.lines.retain(|line| *line != END);
     }
     (found, rest)
@@ -73,8 +74,10 @@ impl Section<'_> {
             return false;
         }
         match self.tool {
+            // Free text in many forms: only another output or a command ends it.
             Tool::Smartctl | Tool::Hdparm | Tool::Hwinfo => true,
             Tool::Udev => line.len() < 2 || line.as_bytes().get(1) == Some(&b':'),
+            // The facts of a function are indented below its line.
             Tool::Lspci => line.trim().is_empty() || line.starts_with([' ', '\t']),
             Tool::NvmeSmart => line.contains(':') || line.trim().is_empty(),
             Tool::Lsblk => !line.trim().is_empty(),
@@ -111,6 +114,7 @@ fn begin(line: &str, next: &[&str], open: Option<&Section<'_>>) -> Option<Tool> 
     if word.contains("=\"") && lsblk::pairs(line).is_some() {
         return Some(Tool::LsblkPairs);
     }
+    // Other tables begin with this word, too: the rule below decides.
     if word == "Node"
         && line.contains("Model")
         && next.first().is_some_and(|it| it.starts_with("---"))
@@ -141,6 +145,7 @@ fn is_version(word: &str) -> bool {
 fn is_hwinfo(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let number = words.next().and_then(|word| word.strip_suffix(':'));
+    // Attributes are indented and have no class in hexadecimal digits.
     let counted = number.is_some_and(|it| !it.is_empty() && it.bytes().all(|b| b.is_ascii_digit()));
     let slot = words.nth(1).and_then(|word| word.strip_suffix(':'));
     let placed = slot.is_some_and(|it| it.contains('.'));
@@ -154,6 +159,7 @@ fn is_command(line: &str) -> bool {
         ["smartctl ", "hdparm ", "lsblk", "lspci", "nvme ", "hwinfo", "udevadm ", "dmesg", "cat "];
     let Some((before, rest)) = line.split_once(['$', '#']) else { return false };
     let rest = rest.trim_start().trim_start_matches("sudo ").trim_start();
+    // A dollar sign or a hash within a sentence is no prompt.
     let prompt = before.is_empty() || before.contains(['@', '~', ':', ']', '>']) || before == "[";
     prompt && tools.iter().any(|tool| rest.starts_with(tool))
 }

@@ -136,6 +136,7 @@ impl Sums {
                 (Holds::Unknown, Some(own)) if own != "." => Some(own.to_owned()),
                 _ => None,
             };
+            // Reads move nothing to the drive: they are in no row of the ledger.
             if op == Op::Read {
                 if let Some(path) = path {
                     self.file(&path).read_bytes += bytes;
@@ -171,10 +172,12 @@ pub(super) fn attribute(
             parts.map(|(holds, sectors)| (holds, sectors.bytes().get())).collect()
         })
         .collect();
+    // The first part decides whose request it is: requests rarely mix owners.
     let first: Vec<Option<&Holds>> =
         parts.iter().map(|parts| parts.first().map(|it| &it.0)).collect();
     let names = final_names(calls);
     let Charged { calls: charged, several } = charge(requests, &first, (calls, &names));
+    debug_assert_eq!(charged.len(), requests.len(), "each request is charged once");
     let mut sums = Sums::default();
     let paths: Vec<String> = calls.iter().map(|call| normalised(&call.path, patterns)).collect();
     let files: Vec<String> = names.iter().map(|name| normalised(name, patterns)).collect();
@@ -182,6 +185,7 @@ pub(super) fn attribute(
         sums.made(call, path, file);
     }
     for ((request, parts), charged) in requests.iter().zip(&parts).zip(charged) {
+        // Without a call the kernel acted by itself, such as after a timer.
         let own = charged.map(|index| files[index].as_str());
         let requests = if let Some(index) = charged {
             let (process, name) = (&calls[index].process, &calls[index].name);
@@ -214,6 +218,7 @@ fn final_names(calls: &[Call]) -> Vec<String> {
         names.push(name);
     }
     names.reverse();
+    debug_assert_eq!(names.len(), calls.len(), "a name for each call");
     names
 }
 

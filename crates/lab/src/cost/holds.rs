@@ -72,6 +72,7 @@ impl Map {
         for Extent { path, lba, sectors } in extents {
             let path = path.strip_prefix(MOUNTED).unwrap_or(path).trim_start_matches('/');
             let pieces = match file_system {
+                // filefrag prints logical addresses of btrfs.
                 FileSystem::Btrfs => chunks.pieces(*lba, *sectors),
                 FileSystem::Ext4 | FileSystem::Xfs => vec![(*lba, *sectors)],
             };
@@ -89,6 +90,7 @@ impl Map {
             regions.entry(from).or_insert((to, holds));
         }
         if file_system == FileSystem::Btrfs {
+            // They are outside all chunks.
             for at in BTRFS_SUPERBLOCKS {
                 regions.insert(at / 512, (at / 512 + 8, Holds::Metadata));
             }
@@ -137,6 +139,7 @@ impl Map {
         if let Some((_, (_, holds))) = before.filter(|(_, (to, _))| sector < *to) {
             return (holds.clone(), BLOCK);
         }
+        // Blocks allocated since the layout was read are recognised by what was written.
         let Some(head) = head else { return (Holds::Unknown, BLOCK) };
         match self.file_system {
             FileSystem::Ext4 if begins(head, &(0, EXT4_EXTENTS)) => (Holds::Metadata, BLOCK),

@@ -48,6 +48,7 @@ pub(super) struct Reading {
 impl Reading {
     /// Returns what the flash had taken by a time.
     pub(super) fn flash_by(&self, at: Time) -> [u64; 3] {
+        debug_assert!(self.flash.is_sorted_by_key(|(time, _)| *time), "noted as time goes on");
         let after = self.flash.partition_point(|(time, _)| *time <= at);
         after.checked_sub(1).map_or([0; 3], |index| self.flash[index].1)
     }
@@ -173,6 +174,7 @@ impl Device for Counted {
 
 /// The requests of a part of a run, by time of submission.
 pub(super) fn between(requests: &[Metered], from: Time, to: Time) -> &[Metered] {
+    debug_assert!(requests.is_sorted_by_key(|request| request.at), "kept as time goes on");
     let [from, to] = [from, to].map(|at| requests.partition_point(|request| request.at < at));
     &requests[from..to.max(from)]
 }

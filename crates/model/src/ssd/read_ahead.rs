@@ -38,6 +38,7 @@ impl Stream {
         }
         let first = self.ahead.max(end);
         self.ahead = self.ahead.max(end + units);
+        debug_assert!(first <= self.ahead, "what was read ahead is not read again");
         first..self.ahead
     }
 }

@@ -101,6 +101,7 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Cause>, ConfigError> {
 fn cause(id: String, mut section: Section) -> Result<Cause, ConfigError> {
     let words = section.require("words")?;
     let prior: f64 = section.require("prior")?;
+    // A weight of zero would be a cause that no evidence can ever show.
     if !(prior > 0.0 && prior <= 1000.0) {
         return Err(section.error("`prior` is a weight above 0, at most 1000"));
     }

@@ -31,6 +31,7 @@ pub fn common(specs: &[DriveSpec]) -> Option<DriveSpec> {
             options.set(entry.0, &entry.1).ok()?;
         }
     }
+    // Drives of different models differ in more than any cause changes.
     let is_same = others.iter().all(|spec| spec.profile == first.profile);
     is_same.then(|| DriveSpec { profile: first.profile.clone(), options })
 }

@@ -138,6 +138,7 @@ impl<'a> Bench<'a> {
             return Ok(None);
         }
         let made: Vec<Vec<f64>> = made.into_iter().collect::<Result<_, Refusal>>()?;
+        debug_assert_eq!(made.len(), all.len(), "each change on each drive");
         Ok(Some(made.chunks(self.drives.len()).map(<[Vec<f64>]>::to_vec).collect()))
     }
 
@@ -171,12 +172,14 @@ impl<'a> Bench<'a> {
         let profile = &self.drives[number];
         let drive = profile.canonical();
         let all = format!("{drive}{}{change:?}{number} {} {apart}{loads:?}", self.spec, self.seed);
+        // All that decides a rate is in the text, so a known one is never of another case.
         let key = format!("{:x}", Sha256::digest(all));
         if let Some(known) = self.cache.get(&key, loads.len()) {
             return Ok(known);
         }
         let options = change.options(&self.spec.options);
         let spec = DriveSpec { profile: self.spec.profile.clone(), options };
+        // The same drive meets the same addresses with and without a change: the ratio is paired.
         let seed = self.seed.wrapping_add(number as u64).wrapping_add(apart);
         let mut drive = ModelledDrive::new(&spec, profile, seed)?;
         // The progress of a load is none of the whole.
@@ -185,6 +188,7 @@ impl<'a> Bench<'a> {
         for load in loads {
             rates.push(rate(change, load, seed, &mut drive, &control)?);
         }
+        debug_assert_eq!(rates.len(), loads.len(), "a rate for each load");
         if !self.control.stopped() {
             self.cache.keep(key, rates.clone());
         }
@@ -196,6 +200,7 @@ impl<'a> Bench<'a> {
 fn limited(load: Load, is_flash: bool) -> Load {
     let longest = if is_flash { FLASH } else { DISK };
     let mut workload = load.workload;
+    // A question has dozens of causes: each has to be simulated on every drive.
     workload.runtime = workload.runtime.min(longest);
     workload.ramp_time = workload.ramp_time.min(longest);
     if is_flash {
@@ -283,6 +288,7 @@ impl Modelled {
     fn options(&self, options: &Options) -> Options {
         let mut changed = options.overlaid_with(&self.drive);
         if self.shares_channel {
+            // An IDE channel has one command in progress for both of its drives.
             (changed.drives, changed.host_queue) = (Some(2), Some(1));
         }
         changed

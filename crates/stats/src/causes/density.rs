@@ -155,6 +155,7 @@ fn mixture(drives: &[Vec<f64>], errors: &[ModelError], evidence: &Evidence) -> f
     assert_eq!(errors.len(), dimensions, "one error a figure");
     let n = crate::numbers::float(drives.len());
     let d = crate::numbers::float(dimensions);
+    // Shrunk kernels keep the mean and the covariance of the drives.
     let means: Vec<f64> =
         (0..dimensions).map(|i| drives.iter().map(|row| row[i]).sum::<f64>() / n).collect();
     // Silverman's rule: the share of the deviation that the kernels take over.

@@ -11,6 +11,7 @@ pub fn posterior(evidence: &Evidence, hypotheses: &[Hypothesis]) -> Vec<f64> {
         .iter()
         .map(|it| libm::log(it.prior) + it.predicted.log_density(evidence))
         .collect();
+    // In logarithms: densities of many figures are too small for a number.
     let all = log_sum(&weighted);
     assert!(all.is_finite(), "a hypothesis with a positive prior");
     weighted.iter().map(|it| libm::exp(it - all)).collect()

@@ -40,6 +40,7 @@ pub(in crate::tools) fn device(lines: &[&str], tree: &mut Tree) -> Option<Facts>
     let values = Values::of(lines);
     let path = lines.iter().find_map(|line| line.strip_prefix("P: "));
     let path = values.get("DEVPATH").or(path).map(str::trim)?;
+    // Some people give the path as they typed it, with the mount point.
     let path = path.strip_prefix("/sys").unwrap_or(path);
     if !path.starts_with("/devices/") {
         return None;
@@ -103,6 +104,7 @@ fn partition(tree: &mut Tree, folder: &str, values: &Values<'_>) {
 }
 
 fn number_of(tree: &mut Tree, folder: &str, values: &Values<'_>) {
+    // The kernel log names devices by these numbers.
     if let (Some(major), Some(minor)) = (values.get("MAJOR"), values.get("MINOR")) {
         tree.set(&format!("{folder}/dev"), &format!("{major}:{minor}"));
     }
@@ -128,6 +130,7 @@ fn disk(tree: &mut Tree, path: &str, name: &str, values: &Values<'_>) -> Facts {
     }
     let is_ata = values.get("ID_ATA").is_some();
     if is_ata && values.get("ID_BUS") == Some("ata") {
+        // The SCSI layer reports this vendor for ATA disks; their kind is read from it.
         tree.set(&format!("sys{device}/vendor"), "ATA");
     }
     facts(name, values)

@@ -123,6 +123,7 @@ fn partition(entry: &Entry, name: &str, tree: &mut Tree) {
     let parent = entry.get("pkname").map(str::to_owned).or_else(|| entry.below.clone());
     let Some(disk) = parent.or_else(|| disk_of(name)) else { return };
     let folder = format!("{}/{name}", tree.block(&disk));
+    // The number of a partition ends its name.
     let digits = name.rsplit(|c: char| !c.is_ascii_digit()).next();
     tree.set(&format!("{folder}/partition"), digits.filter(|it| !it.is_empty()).unwrap_or("1"));
     tree.set_some(&format!("{folder}/dev"), entry.get("maj:min"));
@@ -197,6 +198,7 @@ fn of_device(entry: &Entry, name: &str) -> Facts {
         // A disk of the SCSI layer without a transport is one of SATA as often as not.
         _ => None,
     };
+    // The network decides about these disks, not their medium.
     let remote = entry.get("tran").filter(|it| matches!(*it, "iscsi" | "fc"));
     Facts {
         tool: "lsblk".to_owned(),
@@ -226,6 +228,7 @@ fn bytes(text: &str) -> Option<u64> {
     };
     let (whole, part) = number.split_once('.').unwrap_or((number, ""));
     let whole = whole.parse::<u64>().ok()?.checked_mul(1 << shift)?;
+    // lsblk rounds to one decimal; three are more than it prints.
     let digits = u32::try_from(part.len()).ok().filter(|digits| *digits <= 3)?;
     let part = if part.is_empty() { 0 } else { part.parse::<u64>().ok()? };
     whole.checked_add(part.checked_mul(1 << shift)? / 10_u64.pow(digits))
