@@ -147,8 +147,9 @@ impl Cost {
         for drive in &bill.drives {
             if drive.requests != total {
                 bill.notes.push(format!(
-                    "on {} there are {} writes and {} flushes: its speed decides which requests \
-                     the kernel merges, or when a timer expires",
+                    "on {} there are {} writes and {} flushes: the speed of a drive decides which \
+                     requests the kernel merges and when a timer expires, and a drive whose cache \
+                     is protected gets no flushes",
                     drive.class, drive.requests.writes, drive.requests.flushes
                 ));
             }

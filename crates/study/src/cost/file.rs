@@ -37,8 +37,9 @@ impl DriveClass {
         match self {
             Self::Hdd => "seagate-st2000dm006",
             Self::SataConsumer => "generic-sata-consumer",
-            Self::NvmeConsumer => "generic-nvme-consumer",
-            Self::Datacenter => "generic-nvme-datacenter",
+            // The guest's driver sends 128 commands at once, and the drives would take 1023.
+            Self::NvmeConsumer => "generic-nvme-consumer,tags=128",
+            Self::Datacenter => "generic-nvme-datacenter,tags=128",
         }
     }
 
