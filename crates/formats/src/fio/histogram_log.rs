@@ -23,8 +23,8 @@ const OLD: (u64, f64) = (19, 1e3);
 const NEW: (u64, f64) = (29, 1.0);
 /// Bins are merged by at most this power of two.
 const COARSENESS_MAX: u32 = 6;
-/// Fewer bins are a line of another log.
-const BINS_MIN: usize = 19;
+/// Fewer bins are a line of another log. Fewer than fio writes are a damaged one, which is named.
+const BINS_MIN: usize = 8;
 
 /// True if a text begins like such a log.
 pub fn is_histogram_log(text: &str) -> bool {
@@ -32,7 +32,7 @@ pub fn is_histogram_log(text: &str) -> bool {
     let fields = first.unwrap_or_default().split(',').map(|field| field.trim().parse::<u64>());
     // Not the whole line, which may be as long as the file.
     let fields: Option<Vec<u64>> = fields.take(FIELDS + BINS_MIN).map(Result::ok).collect();
-    fields.is_some_and(|it| it.len() == FIELDS + BINS_MIN && it[1] < 3)
+    fields.is_some_and(|it| it.len() == FIELDS + BINS_MIN && it[1] < 3 && it[2].is_multiple_of(512))
 }
 
 /// The bins of a log.

@@ -35,16 +35,12 @@ pub fn is_fio(text: &str) -> bool {
 /// # Errors
 /// Names the line that is not JSON, or the version or mode of fio that is not supported.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
-    let refused = match documents(text, false) {
-        Err(error) => error,
-        read => return read,
+    let refused = match documents(text) {
+        Err(error) if error.what.starts_with(NOT_FIO) => error,
+        other => return other,
     };
-    let is_syntax = refused.what.starts_with(NOT_FIO);
     // fio 2 writes a comma behind `slat` where other latencies are switched off.
-    let repaired = is_syntax.then(|| documents(&without_trailing_commas(text), false).ok());
-    let Some(mut imported) = repaired.flatten() else {
-        return documents(text, true).map_err(|_| refused);
-    };
+    let mut imported = documents(&without_trailing_commas(text)).map_err(|_| refused)?;
     imported
         .notes
         .push("Commas before a closing bracket, which fio 2 writes, were skipped.".into());
@@ -67,8 +63,9 @@ fn without_trailing_commas(text: &str) -> String {
     repaired
 }
 
-/// Reads every document. A damaged one is refused, or what precedes it is kept.
-fn documents(text: &str, keeps_rest: bool) -> Result<Imported, ParseError> {
+/// Reads every document. With a damaged one all are refused: a comparison of what is left of a file
+/// would be one of fewer runs than its owner thinks.
+fn documents(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("fio");
     let mut latest: Option<Call> = None;
     let (mut at, mut line, mut last) = (0, 1, 0);
@@ -78,10 +75,6 @@ fn documents(text: &str, keeps_rest: bool) -> Result<Imported, ParseError> {
         let mut documents = serde_json::Deserializer::from_str(&text[at..]).into_iter();
         let mut output: Output = match documents.next() {
             Some(Ok(output)) => output,
-            Some(Err(error)) if keeps_rest && latest.is_some() => {
-                found.unread(line, &broken(line, &error).what);
-                break;
-            }
             Some(Err(error)) => return Err(broken(line, &error)),
             None => break,
         };
