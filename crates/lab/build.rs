@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// The sources that decide what a modelled drive does, the kernel in front of it, and what a stage
 /// asks of them.
-const MODEL: [&str; 13] = [
+const MODEL: [&str; 16] = [
     "src/measure.rs",
     "src/request",
     "src/stage",
@@ -20,6 +20,9 @@ const MODEL: [&str; 13] = [
     "../load/src",
     "../engine/src",
     "../guest/src",
+    "../simulate/src",
+    "../study/src",
+    "../analysis/src",
     "../../drives",
 ];
 
