@@ -124,6 +124,11 @@ impl Gate {
         self.changes.iter().any(|change| change.is_exceeded)
     }
 
+    /// Returns whether any metric is more than accepted in one run and not in another.
+    pub fn is_unclear(&self) -> bool {
+        self.changes.iter().any(|change| change.is_unclear)
+    }
+
     /// Adds the changes of another gate.
     pub fn join(&mut self, other: Self) {
         self.changes.extend(other.changes);

@@ -15,8 +15,7 @@ impl CostReport {
         let mut text =
             format!("<!-- drivelab report -->\n# I/O bill: {}\n\n", plain(&bill.command));
         if let Some(gate) = &self.gate {
-            let lead = if gate.is_exceeded() { "More than allowed:" } else { "Passed:" };
-            text += &format!("**{lead}** {}.\n\n", words::answer(gate));
+            text += &format!("**{}** {}.\n\n", words::lead(gate), words::answer(gate));
             text += &changes(&gate.changes);
             text.extend(gate.notes.iter().map(|note| format!("- {}\n", plain(note))));
         }

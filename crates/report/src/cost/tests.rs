@@ -33,7 +33,7 @@ fn call(
     }
 }
 
-/// The bill of so many commits.
+/// The bill of a number of commits.
 fn bill(commits: u64) -> Bill {
     let total = requests(4 * commits + 2, 2 * commits);
     let (data, journal) = (4096 * (2 * commits + 1), 4096 * (2 * commits + 1));
@@ -106,12 +106,26 @@ fn a_bill_is_read_from_the_program_down_to_the_flash() {
 fn a_change_is_named_with_its_call() {
     let more = report(bill(301), Some(&bill(300)));
     let text = more.to_text(LOOK);
-    assert!(text.contains("MORE THAN ALLOWED:"), "{text}");
+    assert!(text.contains("More than allowed:"), "{text}");
     assert!(text.contains("flushes: 602, before 600 (+2)"), "{text}");
     assert!(text.contains("app: fdatasync of db-wal, 301 calls where there were 300"), "{text}");
     insta::assert_snapshot!(more.to_markdown());
     let same = report(bill(300), Some(&bill(300))).to_text(LOOK);
     assert!(same.contains("Passed: nothing changed"), "{same}");
+}
+
+#[test]
+fn a_change_in_one_of_two_runs_is_no_pass() {
+    let first = bill(301);
+    let unsteady = Bill { varies: varying(&first, &bill(303)), ..first };
+    // The base has 600 flushes, and half a percent is 3: 602 are allowed, and 606 are not.
+    let base = bill(300);
+    let gate = against(&base, &unsteady, Tolerance::parse("0.5%").unwrap()).unwrap();
+    let report = CostReport { gate: Some(gate), ..report(unsteady, None) };
+    for text in [report.to_text(LOOK), report.to_markdown()] {
+        assert!(text.contains("Cannot tell:") && !text.contains("Passed"), "{text}");
+        assert!(text.contains("above what is allowed in one run and not in another"), "{text}");
+    }
 }
 
 #[test]

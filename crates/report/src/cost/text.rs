@@ -259,9 +259,14 @@ fn listed(table: &Table, all: usize, look: Look) -> String {
 
 fn answer(gate: &Gate, look: Look) -> String {
     let mut text = String::from("\n");
-    let (lead, style) =
-        if gate.is_exceeded() { ("MORE THAN ALLOWED:", BAD) } else { ("Passed:", GOOD) };
-    text += &(look.led(lead, style, &words::answer(gate), 2) + "\n");
+    let style = if gate.is_exceeded() {
+        BAD
+    } else if gate.is_unclear() {
+        DOUBT
+    } else {
+        GOOD
+    };
+    text += &(look.led(words::lead(gate), style, &words::answer(gate), 2) + "\n");
     for change in &gate.changes {
         text += &format!("{}\n", look.wrap(&format!("  {}", words::change(change)), 4));
         if change.is_unclear {

@@ -48,12 +48,29 @@ fn calls(count: u64) -> String {
     counted(count, "call")
 }
 
+/// The first words about a gate.
+pub(super) fn lead(gate: &Gate) -> &'static str {
+    if gate.is_exceeded() {
+        "More than allowed:"
+    } else if gate.is_unclear() {
+        "Cannot tell:"
+    } else {
+        "Passed:"
+    }
+}
+
 /// The answer of a gate in a sentence.
 pub(super) fn answer(gate: &Gate) -> String {
     let over = gate.changes.iter().filter(|change| change.is_exceeded).count();
+    let unclear = gate.changes.iter().filter(|change| change.is_unclear).count();
     let less = gate.changes.len() - over;
     match (over, less) {
         (0, 0) => "nothing changed".into(),
+        (0, _) if unclear > 0 => {
+            let verb = if unclear == 1 { "is" } else { "are" };
+            let numbers = counted(unclear, "number");
+            format!("{numbers} {verb} above what is allowed in one run and not in another")
+        }
         (0, less) => format!("{} changed, none above what is allowed", counted(less, "number")),
         (over, _) => {
             let verb = if over == 1 { "is" } else { "are" };

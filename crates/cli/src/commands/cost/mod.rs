@@ -167,7 +167,7 @@ pub(crate) fn run(arguments: CostArgs, ui: Ui) -> Outcome {
 fn answer(gate: &Gate) -> Exit {
     if gate.is_exceeded() {
         Exit::No
-    } else if gate.changes.iter().any(|change| change.is_unclear) {
+    } else if gate.is_unclear() {
         Exit::Inconclusive
     } else {
         Exit::Done
