@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::common::{Said, command, file, folder, said};
 use crate::tidy::{read, root};
 
-/// Runs the program with a cache of its own, in which there is no kernel.
+/// Runs the program with an empty cache, which has no kernel.
 fn cost(folder: &Path, options: &[&str]) -> Said {
     let mut command = command(folder, &[&["cost"], options].concat());
     said(command.env("XDG_CACHE_HOME", folder.join("cache")).output().unwrap())

@@ -24,7 +24,7 @@ pub const SCHEMA: &str = "drivelab.inspect/1";
 
 /// The options of an inspection.
 #[derive(Debug, Clone, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a wish of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each is one wish")]
 pub struct Options {
     /// A kernel log; without it, `dmesg` below the root is read.
     pub log: Option<KernelLog>,

@@ -201,11 +201,11 @@ mod tests {
 
     #[test]
     fn the_number_of_bins_shows_the_unit() {
-        let check = |bins, bin, expected: &[(&str, f64)]| {
+        fn check(bins: usize, bin: usize, expected: &[(&str, f64)]) {
             let expected: Vec<_> =
                 expected.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
             assert_eq!(figures(&line(0, bins, &[(bin, 200)])), expected, "{bins}");
-        };
+        }
         // 95 us in a bin of one microsecond, and 128 to 129 us in one of two.
         check(1216, 95, &[("clat_bin_mean_ns", 95e3), ("clat_p50_ns", 95e3)]);
         check(1216, 128, &[("clat_bin_mean_ns", 129e3), ("clat_p50_ns", 129e3)]);
@@ -237,10 +237,10 @@ mod tests {
 
     #[test]
     fn damage_is_named_with_its_line() {
-        let check = |text: &str, expected: &str| {
+        fn check(text: &str, expected: &str) {
             let error = parse(text).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
-        };
+        }
         let good = line(0, 58, &[(1, 1)]);
         check(&(good.clone() + &line(0, 59, &[])), "line 2: `1000, 0, 4096, 0");
         check(&(good.clone() + &line(3, 58, &[])), "line 2: `1000, 3, 4096, 0");

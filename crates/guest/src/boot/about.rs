@@ -87,6 +87,25 @@ pub struct RunResult {
     pub lines: Vec<Line>,
 }
 
+#[cfg(test)]
+impl RunResult {
+    /// A guest that ended so and printed nothing.
+    pub(crate) fn silent(how: End) -> Self {
+        Self {
+            how,
+            took: Span::ZERO,
+            wall: Duration::ZERO,
+            processor: Duration::ZERO,
+            requests: 0,
+            trace_sha256: String::new(),
+            console: String::new(),
+            console_sha256: String::new(),
+            results: String::new(),
+            lines: Vec::new(),
+        }
+    }
+}
+
 /// The reason why a guest could not be run to its end.
 #[derive(Debug, Error)]
 pub enum GuestError {

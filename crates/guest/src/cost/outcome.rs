@@ -99,28 +99,18 @@ fn recorded(lines: &[Line]) -> (Calls, bool) {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use drivelab_core::Span;
-
     use super::*;
 
     fn ended(how: End, lines: &[(u64, &str)]) -> RunResult {
         let results: String = lines.iter().flat_map(|(_, text)| [text, "\n"]).collect();
         RunResult {
-            how,
-            took: Span::ZERO,
-            wall: Duration::ZERO,
-            processor: Duration::ZERO,
-            requests: 0,
-            trace_sha256: String::new(),
             console: "no such table: t".into(),
-            console_sha256: String::new(),
             results: format!("drivelab-begin\n{results}drivelab-end 0\n"),
             lines: lines
                 .iter()
                 .map(|(at, text)| Line { at: Time::from_ns(*at), text: (*text).to_owned() })
                 .collect(),
+            ..RunResult::silent(how)
         }
     }
 
@@ -155,10 +145,10 @@ mod tests {
 
     #[test]
     fn a_command_that_failed_has_no_bill() {
-        let check = |how, lines: &[(u64, &str)], part: &str| {
+        fn check(how: End, lines: &[(u64, &str)], part: &str) {
             let error = cost_run(&ended(how, lines)).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
-        };
+        }
         let failed = [(1, START), (2, "drivelab-cost-end 7"), (3, LEFT), (4, SETTLED)];
         check(End::PoweredOff, &failed, "ended with exit code 7");
         check(End::PoweredOff, &failed, "no such table: t");

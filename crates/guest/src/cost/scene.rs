@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use crate::mounted::FileSystem;
 
-    fn script(is_traced: bool) -> String {
+    fn script_of(is_traced: bool) -> String {
         let mounted = Mounted { file_system: FileSystem::Ext4, options: "noatime".into() };
         let scene = CostScene {
             disk: "sda",
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn only_the_command_is_between_the_first_two_marks() {
-        let script = script(true);
+        let script = script_of(true);
         let order = [
             "echo none",
             "mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 /dev/sda 1024M",
@@ -142,13 +142,13 @@ mod tests {
             EXTENTS,
             "umount -a",
         ];
-        let places: Vec<_> = order.iter().map(|part| script.find(part).unwrap()).collect();
-        assert!(places.is_sorted(), "{places:?} in {script}");
+        let found: Vec<_> = order.iter().map(|part| script.find(part).unwrap()).collect();
+        assert!(found.is_sorted(), "{found:?} in {script}");
     }
 
     #[test]
     fn a_command_that_is_not_recorded_runs_without_strace() {
-        let script = script(false);
+        let script = script_of(false);
         assert!(!script.contains("strace") && !script.contains(EXTENTS), "{script}");
         assert!(script.contains(SETTLED));
     }

@@ -114,25 +114,11 @@ fn without_time(line: &str) -> &str {
 mod tests {
     use std::os::unix::process::ExitStatusExt as _;
     use std::process::ExitStatus;
-    use std::time::Duration;
-
-    use drivelab_core::Span;
 
     use super::*;
 
     fn ended(how: End, results: &str, console: &str) -> RunResult {
-        RunResult {
-            how,
-            took: Span::ZERO,
-            wall: Duration::ZERO,
-            processor: Duration::ZERO,
-            requests: 0,
-            trace_sha256: String::new(),
-            console: console.into(),
-            console_sha256: String::new(),
-            results: results.into(),
-            lines: Vec::new(),
-        }
+        RunResult { console: console.into(), results: results.into(), ..RunResult::silent(how) }
     }
 
     fn looked(how: End, code: Option<u8>, console: &str) -> CheckOutcome {

@@ -125,10 +125,6 @@ fn call(line: &str) -> Option<Line> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use drivelab_core::Span;
-
     use super::*;
 
     fn ended(how: End, lines: &[(u64, &str)]) -> RunResult {
@@ -136,18 +132,7 @@ mod tests {
             lines.iter().map(|(at, text)| Line { at: Time::from_ns(*at), text: (*text).into() });
         let lines: Vec<Line> = lines.collect();
         let results: String = lines.iter().flat_map(|line| [&line.text, "\n"]).collect();
-        RunResult {
-            how,
-            took: Span::ZERO,
-            wall: Duration::ZERO,
-            processor: Duration::ZERO,
-            requests: 0,
-            trace_sha256: String::new(),
-            console: "the console".into(),
-            console_sha256: String::new(),
-            results,
-            lines,
-        }
+        RunResult { console: "the console".into(), results, lines, ..RunResult::silent(how) }
     }
 
     #[test]

@@ -163,11 +163,18 @@ fn begins(head: &[u8], (at, magic): &(usize, &[u8])) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use drivelab_core::Time;
 
     use super::super::meter::HEAD_BYTES;
     use super::*;
+
+    /// Reads a disk without data.
+    #[expect(clippy::unnecessary_wraps, reason = "as a disk that may fail")]
+    pub(in crate::cost) fn empty(_: Lba, data: &mut [u8]) -> io::Result<()> {
+        data.fill(0);
+        Ok(())
+    }
 
     fn write(lba: u64, sectors: u64, heads: Vec<[u8; HEAD_BYTES]>) -> Metered {
         Metered {
@@ -186,11 +193,7 @@ mod tests {
             lba: Lba::new(lba),
             sectors: Sectors::new(16),
         };
-        let nothing = |_: Lba, data: &mut [u8]| {
-            data.fill(0);
-            Ok(())
-        };
-        Map::new(file_system, &nothing, &[piece("a", 1000), piece("d/b", 1016)])
+        Map::new(file_system, &empty, &[piece("a", 1000), piece("d/b", 1016)])
     }
 
     #[test]
@@ -208,12 +211,12 @@ mod tests {
 
     #[test]
     fn metadata_is_recognized_by_its_beginning() {
-        let check = |file_system, (at, magic): (usize, &[u8]), expected| {
+        fn check(file_system: FileSystem, (at, magic): (usize, &[u8]), expected: Holds) {
             let mut head = [0; HEAD_BYTES];
             head[at..at + magic.len()].copy_from_slice(magic);
             let parts = map(file_system).parts(&write(5000, 8, vec![head]));
             assert_eq!(parts, [(expected, Sectors::new(8))]);
-        };
+        }
         check(FileSystem::Ext4, (0, EXT4_EXTENTS), Holds::Metadata);
         check(FileSystem::Xfs, (0, b"IN\x81\xa4"), Holds::Metadata);
         check(FileSystem::Xfs, (8, b"\x3d\xf1"), Holds::Metadata);

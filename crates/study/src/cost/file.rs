@@ -172,11 +172,11 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        let check = |more: &str, part: &str| {
+        fn check(more: &str, part: &str) {
             let text = format!("command = \"true\"\n{more}");
             let error = CostFile::parse("f", &text).unwrap_err().to_string();
             assert!(error.contains(part), "{more}: {error}");
-        };
+        }
         check("drives = []", "names no drive");
         check("comand = \"x\"", "unknown key");
         check("size = \"large\"", "large");

@@ -154,7 +154,7 @@ fn foreign(run: &ImportedRun, into: &mut Content) {
     for phase in stated {
         let name = [run.arm.as_str(), phase.name.as_str()].join(" ").trim().to_owned();
         let found = if together > 1 && !is_alone(run, phase) {
-            Err(invalid!("it ran beside other sections of its call"))
+            Err(invalid!("it ran at the same time as other sections of its call"))
         } else {
             load(run, phase)
         };
