@@ -6,9 +6,9 @@ use drivelab_core::config::nearest;
 use drivelab_core::csv::{ParseError, lines, quote};
 use drivelab_core::foreign::{Imported, ImportedRun};
 
-use crate::counters::{iostat, prometheus};
+use crate::counters::{iostat, prometheus, vmstat};
 use crate::diskspd::text as diskspd_text;
-use crate::filesystem::{dbench, elbencho, ior, iozone, mdtest, vdbench};
+use crate::filesystem::{dbench, elbencho, filebench, ior, iozone, mdtest, vdbench};
 use crate::fio::histogram_log;
 use crate::fio::logs::{self, Kind, Unit};
 use crate::fio::{results as fio, text as fio_text, text::terse as fio_terse};
@@ -63,7 +63,9 @@ const READERS: &[Reader] = readers! {
     "vdbench": vdbench::is_vdbench, vdbench::parse;
     "iozone": iozone::is_iozone, iozone::parse;
     "dbench": dbench::is_dbench, dbench::parse;
+    "filebench": filebench::is_filebench, filebench::parse;
     "iostat": iostat::is_iostat, iostat::parse;
+    "vmstat": vmstat::is_vmstat, vmstat::parse;
     "prometheus": prometheus::is_prometheus, prometheus::parse;
     "dd": dd::is_dd, dd::parse;
     "bonnie++": bonnie::is_bonnie, bonnie::parse;

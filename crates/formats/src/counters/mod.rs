@@ -2,3 +2,4 @@
 
 pub mod iostat;
 pub mod prometheus;
+pub mod vmstat;

@@ -2,6 +2,7 @@
 
 pub mod dbench;
 pub mod elbencho;
+pub mod filebench;
 pub mod ior;
 pub mod iozone;
 pub mod mdtest;

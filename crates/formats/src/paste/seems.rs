@@ -12,7 +12,7 @@ const KEYS_MAX: usize = 5;
 /// Tools whose output is not read, by words that they write.
 const TOOLS: [(&str, &str); 7] = [
     ("IO500 version", "the output of IO500"),
-    ("Filebench Version", "the output of filebench"),
+    ("Filebench Version", "the output of filebench without its line `IO Summary`"),
     ("Total time run:", "the output of `rados bench`"),
     ("[OVERALL], RunTime(ms)", "the output of YCSB"),
     ("HammerDB", "the output of HammerDB"),
@@ -98,7 +98,7 @@ fn markup(begin: &str) -> String {
 
 /// True for a command of a benchmark: its result is missing.
 fn is_command(line: &str) -> bool {
-    const COMMANDS: [&str; 10] = [
+    const COMMANDS: [&str; 12] = [
         "dd ",
         "fio ",
         "hdparm ",
@@ -107,6 +107,8 @@ fn is_command(line: &str) -> bool {
         "iozone ",
         "pgbench ",
         "iostat ",
+        "vmstat ",
+        "filebench ",
         "diskspd ",
         "wrk ",
     ];

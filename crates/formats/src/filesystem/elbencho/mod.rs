@@ -1,4 +1,4 @@
-//! elbencho's result table, and its file of results (`--csvfile`).
+//! elbencho's result table, and its file of results (`--csvfile`), versions 1 to 3.
 //!
 //! `LAST DONE` counts until the last thread finished, as other tools do; `FIRST DONE`, until the
 //! first one did, is left out.

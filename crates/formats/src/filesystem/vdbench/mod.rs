@@ -1,4 +1,4 @@
-//! vdbench's averages: of its reports (`summary.html`, `logfile.html`, terminal), and of
+//! vdbench's averages, version 5: of its reports (`summary.html`, `logfile.html`, terminal), and of
 //! `flatfile.html`.
 //!
 //! Its MB are 2²⁰ bytes and its times milliseconds. The line `avg_2-60` leaves the first interval
