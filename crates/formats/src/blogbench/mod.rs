@@ -1,4 +1,4 @@
-//! Blogbench's final scores.
+//! Blogbench's final scores, versions 1.1 and 1.2.
 
 use drivelab_core::csv::{ParseError, lines};
 use drivelab_core::foreign::Imported;

@@ -1,4 +1,4 @@
-//! diskspd's XML (`-Rxml`).
+//! diskspd's XML (`-Rxml`), versions 2.0 to 2.2.
 //!
 //! Each measured time span is a run. Its rates are computed as in diskspd's own text: the requests
 //! and bytes of all threads and targets divided by the measured seconds.

@@ -1,4 +1,4 @@
-//! `fs_mark`'s table.
+//! `fs_mark`'s table, version 3.3.
 //!
 //! Each row is an iteration (`-L`), and therefore a run; the metric's name contains the size of the
 //! files.

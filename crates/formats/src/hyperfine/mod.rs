@@ -1,4 +1,4 @@
-//! hyperfine's results (`--export-json`).
+//! hyperfine's results (`--export-json`), versions 1.x.
 //!
 //! Each command is an arm, and each of its timed runs is a run. The processor times are means over
 //! all runs, so only a result without single times has them.

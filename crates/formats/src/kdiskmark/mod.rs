@@ -1,4 +1,5 @@
-//! `KDiskMark`'s text: rows in the format of `CrystalDiskMark` 7, measured by fio.
+//! `KDiskMark`'s text, versions 1.6 to 3.2: rows in the format of `CrystalDiskMark` 7, measured by
+//! fio.
 
 use drivelab_core::csv::{ParseError, lines};
 use drivelab_core::foreign::Imported;

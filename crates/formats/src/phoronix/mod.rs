@@ -1,4 +1,4 @@
-//! The Phoronix Test Suite: `composite.xml`.
+//! The Phoronix Test Suite: `composite.xml` of versions 5.8 to 10.8.
 //!
 //! Each system is an arm, and each trial a run. The metric's name contains the version of the test
 //! profile: 1.8 of `sqlite` inserts 12,500 rows where 1.9 inserts 7,500.

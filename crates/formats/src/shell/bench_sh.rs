@@ -1,4 +1,4 @@
-//! The disk tests of bench.sh and nench.sh.
+//! The disk tests of bench.sh, its predecessor with one run, and nench.sh.
 //!
 //! Both write 1 GiB of zeros three times with `dd ... conv=fdatasync`. bench.sh prints the MB/s of
 //! dd, which are 10⁶ bytes, nench.sh MiB/s; the lines of ioping are those of nench.sh.

@@ -1,4 +1,4 @@
-//! `hdparm -t` and `-T`, also with `--direct`.
+//! `hdparm -t` and `-T`, also with `--direct`, versions 6 to 9.
 //!
 //! Its MB are 2²⁰ bytes. Each test runs for two or three seconds, at the beginning of the device
 //! unless `--offset` was given.

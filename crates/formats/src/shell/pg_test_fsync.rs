@@ -1,4 +1,4 @@
-//! `PostgreSQL`'s `pg_test_fsync`: how often a small write can be made durable.
+//! `PostgreSQL`'s `pg_test_fsync`, 9.1 to 18: how often a small write can be made durable.
 
 use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;

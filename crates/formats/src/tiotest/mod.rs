@@ -1,4 +1,4 @@
-//! tiobench's `tiotest`: its tables, and the output of `-T`.
+//! tiobench's `tiotest`, which prints no version: its tables, and the output of `-T`.
 //!
 //! Its MB are MiB. The files are written first and read afterwards, without being dropped from
 //! memory in between.

@@ -139,7 +139,8 @@ impl Call {
         };
         found.note(
             "Rates are those of all block devices together, and what programs asked for, not what \
-             the disks can do; `wa` is time without work for a processor while a request is under way."
+             the disks can do; `wa` is time in which a processor is idle while a request is under \
+             way."
                 .to_owned(),
         );
         if let Some(note) = note {

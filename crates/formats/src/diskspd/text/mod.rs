@@ -1,4 +1,4 @@
-//! diskspd's text, as it prints without `-Rxml`.
+//! diskspd's text, as versions 2.0 to 2.2 print it without `-Rxml`.
 //!
 //! Its MB are 2²⁰ bytes, which version 2.1 calls MiB. The figures have the names of the XML.
 

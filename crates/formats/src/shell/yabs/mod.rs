@@ -1,4 +1,4 @@
-//! The disk tests of yabs.sh: its tables, and its JSON (`-j`, `-w`).
+//! The disk tests of yabs.sh: its tables, and its JSON (`-j`, `-w`), of 2019 on.
 //!
 //! The script divides fio's KiB/s by 1000 and calls the result MB/s; the figures here are in bytes.
 //! Its fio reads and writes half and half at random, `direct=1`, with two jobs of 64 requests each.
