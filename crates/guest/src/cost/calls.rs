@@ -208,16 +208,19 @@ fn duration(result: &str) -> Option<Span> {
 /// Splits the arguments of a call at the commas that are not within quotes or brackets.
 fn split(text: &str) -> Vec<&str> {
     let (mut found, mut from, mut depth) = (Vec::new(), 0, 0_usize);
-    let (mut is_quoted, mut is_escaped) = (false, false);
+    let (mut is_quoted, mut is_path, mut is_escaped) = (false, false, false);
     for (at, c) in text.char_indices() {
         match c {
             _ if is_escaped => is_escaped = false,
             '\\' => is_escaped = true,
-            // A path in brackets may contain a quote, which strace escapes there, too.
-            '"' => is_quoted = !is_quoted,
+            '"' if !is_path => is_quoted = !is_quoted,
             _ if is_quoted => {}
-            '<' | '{' | '[' => depth += 1,
-            '>' | '}' | ']' => depth = depth.saturating_sub(1),
+            // The path of an open file has any brackets, but strace escapes its `>`.
+            '>' => is_path = false,
+            _ if is_path => {}
+            '<' => is_path = true,
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth = depth.saturating_sub(1),
             ',' if depth == 0 => {
                 found.push(text[from..at].trim());
                 from = at + 1;
@@ -402,6 +405,12 @@ mod tests {
         check(&plain(failed), ("read", Read, "db", 0));
         let odd = "write(5</mnt/sp ace\\n\\76\\\"\\303\\251>, \"\"..., 5) = 5";
         check(&plain(odd), ("write", Write, "sp ace\n>\"\u{e9}", 5));
+        for name in ["a[1", "a]", "{a", "a<b", "(a, b"] {
+            check(
+                &plain(&format!("write(1</mnt/{name}>, \"\"..., 1) = 1")),
+                ("write", Write, name, 1),
+            );
+        }
     }
 
     #[test]
