@@ -27,6 +27,7 @@ fn what_is_wrong_is_said_before_anything_is_run() {
     check(&["least.toml"], 3, &["no kernel"]);
     check(&[], 2, &["COMMAND"]);
     check(&["empty.toml"], 2, &["lacks `command`"]);
+    check(&[" "], 2, &["the command is empty"]);
     check(&["odd.toml"], 2, &["`flush` is not one of", "flushes"]);
     check(&["none.toml"], 2, &["none.toml"]);
     check(&["--limit", "flushes", "true"], 2, &["METRIC=N"]);

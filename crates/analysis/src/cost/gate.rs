@@ -222,8 +222,9 @@ fn causes(metric: &Metric, base: Option<&Bill>, now: &Bill) -> Vec<Cause> {
     for (at, bill) in [base, Some(now)].into_iter().enumerate() {
         for call in bill.iter().flat_map(|bill| &bill.calls) {
             let entry = all.entry((&call.process, &call.call, &call.path)).or_default();
-            entry[0][at] += call.count;
-            entry[1][at] += (metric.of_call)(call);
+            // A base is a file of anybody's.
+            entry[0][at] = entry[0][at].saturating_add(call.count);
+            entry[1][at] = entry[1][at].saturating_add((metric.of_call)(call));
         }
     }
     // Against a limit every part of the metric is one too many.

@@ -61,6 +61,10 @@ impl Cost {
     /// # Errors
     /// The file names what does not exist, or this machine cannot run guests.
     pub fn new(file: &CostFile, folder: &Path) -> Result<Self, Refusal> {
+        if file.command.trim().is_empty() {
+            let hint = "for what a file system writes by itself, give the command `true`";
+            return Err(Refusal::request("the command is empty").hint(hint));
+        }
         let file_system =
             FileSystem::from_name(&file.filesystem).map_err(Refusal::request_error)?;
         let options = mount_options(&file.mount_options).map_err(Refusal::request_error)?;
