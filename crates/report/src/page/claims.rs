@@ -6,7 +6,7 @@ use drivelab_analysis::study::{
 use drivelab_analysis::{figures, metric};
 use drivelab_stats::{Contrast, Interacts};
 
-use super::html::{each, escape, inline, scroll, section, table};
+use super::html::{each, escape, inline, range_or_dash, scroll, section, table};
 
 pub(super) fn findings(result: &StudyResult) -> String {
     if result.findings.is_empty() {
@@ -88,9 +88,8 @@ fn row(one: &InteractionResult, effect: &FoundEffect) -> Vec<String> {
             format!("interaction ({} with {})", level(0, to[0]), level(1, to[1]))
         }
     };
-    let range = |limits: Option<[f64; 2]>| limits.map_or("\u{2013}".to_owned(), figures::range);
     let (mean, drive) = (effect.mean, effect.prediction95);
-    vec![escape(&name), figures::ratio(mean.ratio), range(mean.ci95), range(drive)]
+    vec![escape(&name), figures::ratio(mean.ratio), range_or_dash(mean.ci95), range_or_dash(drive)]
 }
 
 pub(super) fn prices(result: &StudyResult) -> String {

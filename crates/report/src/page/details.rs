@@ -5,7 +5,7 @@ use drivelab_analysis::study::{LatencyCurve, StudyResult};
 use drivelab_analysis::{figures, metric};
 
 use super::badge::badge;
-use super::html::{self, escape, fold, scroll, table};
+use super::html::{self, escape, fold, range_or_dash, scroll, table};
 use crate::outcome::direction;
 
 pub(super) fn section(result: &StudyResult) -> String {
@@ -38,21 +38,20 @@ pub(crate) fn comparisons(outcomes: &[Outcome], series: &[Series], names: &[&str
 
 fn comparison(outcome: &Outcome, series: &Series, arm: &str) -> Vec<String> {
     let comparison = &outcome.adjusted.comparison;
-    let range = |limits: Option<[f64; 2]>| limits.map_or("\u{2013}".to_owned(), figures::range);
     vec![
         escape(&series.name),
         badge(outcome),
         escape(arm),
         figures::ratio(comparison.ratio),
-        range(comparison.ci95),
-        range(outcome.foreseen.as_ref().map(|it| it.forecast.prediction95)),
+        range_or_dash(comparison.ci95),
+        range_or_dash(outcome.foreseen.as_ref().map(|it| it.forecast.prediction95)),
         escape(direction(series.better)),
         comparison.n.to_string(),
         figures::ratio(comparison.hl_ratio),
-        range(comparison.hl_ci95),
+        range_or_dash(comparison.hl_ci95),
         escape(&figures::p_value(comparison.p)),
         escape(&figures::p_value(outcome.adjusted.p_adjusted)),
-        range(outcome.adjusted.ci95_family),
+        range_or_dash(outcome.adjusted.ci95_family),
     ]
 }
 

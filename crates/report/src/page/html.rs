@@ -16,6 +16,11 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
+/// The limits of an interval, or a dash where there is none.
+pub(crate) fn range_or_dash(limits: Option<[f64; 2]>) -> String {
+    limits.map_or("\u{2013}".to_owned(), drivelab_analysis::figures::range)
+}
+
 /// Text in which `names` between backticks become code, and factors such as x1.53 and times such as
 /// 1.72 us get their signs.
 pub(crate) fn inline(text: &str) -> String {

@@ -4,10 +4,10 @@
 use drivelab_analysis::run::{command, metrics, pass, record_name};
 use drivelab_analysis::study::LatencyCurve;
 use drivelab_analysis::{attachment, figures, metric};
-use drivelab_core::numbers::float;
 use drivelab_core::record::{JobRecord, RunRecord};
 
 use super::several::{HEADS, row};
+use super::span;
 use super::text::{STEADY_MARGIN, conditions, summary};
 use crate::outcome::Sentence;
 use crate::page::data::{Data, latency};
@@ -219,7 +219,6 @@ fn kinds(records: &[&RunRecord], names: &[&str]) -> String {
         let kinds = record.total.iter().flat_map(JobRecord::kinds);
         kinds
             .map(|(kind, it)| {
-                let span = |ns: u64| figures::span_ns(float(ns));
                 let lat = &it.lat_ns;
                 let moved = match it.bytes_per_s {
                     0.0 => "\u{2013}".to_owned(),

@@ -3,9 +3,9 @@
 use anstyle::Style;
 use drivelab_analysis::figures;
 use drivelab_analysis::run::{metrics, record_name};
-use drivelab_core::numbers::float;
 use drivelab_core::record::RunRecord;
 
+use super::span;
 use super::text::text as of_one;
 use crate::text::{Align, BOLD, Look, Table};
 
@@ -37,7 +37,6 @@ pub(crate) fn row(record: &RunRecord) -> [String; 6] {
         let first = first.map(|value| value.trim_end().to_owned()).unwrap_or_default();
         return [name, String::new(), first, String::new(), String::new(), String::new()];
     };
-    let span = |ns: u64| figures::span_ns(float(ns));
     let lat = &total.lat_ns;
     [
         name,

@@ -9,6 +9,7 @@ use drivelab_core::workload::Workload;
 use drivelab_core::{counted, shown_in_line};
 use drivelab_stats::quantile_reportable;
 
+use super::span;
 use crate::text::{Align, BOLD, DIM, DOUBT, Look, Table};
 
 /// The margin for a settled rate if no study says what matters: the usual smallest effect.
@@ -90,7 +91,7 @@ pub(super) fn summary(total: &JobRecord) -> String {
         figures::count(total.iops),
         figures::bytes_per_s(total.bytes_per_s),
         requests(total),
-        figures::span_ns(float(total.elapsed_ns)),
+        span(total.elapsed_ns),
     );
     if let Some(depth) = total.queue_depth_mean {
         summary += &format!(", mean queue depth {depth:.2}");
@@ -104,7 +105,7 @@ pub(super) fn summary(total: &JobRecord) -> String {
             held.from_s,
             figures::count(held.iops),
             figures::bytes_per_s(held.bytes_per_s),
-            figures::span_ns(float(held.lat_mean_ns)),
+            span(held.lat_mean_ns),
         );
     }
     if let Some(share) = failed {
@@ -130,7 +131,7 @@ fn flash(record: &RunRecord) -> Option<String> {
 fn views(record: &RunRecord) -> Option<String> {
     let model = record.served.as_ref()?.model_ns?;
     let seen = record.total.as_ref()?.service_ns;
-    let pair = |lat: &Latency| [lat.mean, lat.p50].map(|ns| figures::span_ns(float(ns)));
+    let pair = |lat: &Latency| [lat.mean, lat.p50].map(span);
     let ([mean, median], [seen_mean, seen_median]) = (pair(&model), pair(&seen));
     Some(format!(
         "by the model's word mean {mean} and median {median}; as this kernel saw it {seen_mean} \
@@ -158,7 +159,6 @@ fn kinds(total: &JobRecord) -> Table {
     ]);
     for (name, kind) in total.kinds() {
         let lat = &kind.lat_ns;
-        let span = |ns| figures::span_ns(float(ns));
         let few = if quantile_reportable(0.99, lat.n) { Style::new() } else { DIM };
         let moved = match kind.bytes_per_s {
             0.0 => "-".to_owned(),
@@ -204,7 +204,7 @@ fn latencies(total: &JobRecord) -> Table {
         let style = if few { DIM } else { Style::new() };
         let show = |latency: &Latency| match latency.n {
             0 => "-".to_owned(),
-            _ => figures::span_ns(float(of(latency))),
+            _ => span(of(latency)),
         };
         let doubt = if few { "too few requests to rely on" } else { "" };
         table.row(vec![
@@ -232,7 +232,7 @@ fn jobs(record: &RunRecord) -> Table {
             format!("{number}"),
             figures::count(job.iops),
             figures::bytes_per_s(job.bytes_per_s),
-            figures::span_ns(float(job.lat_ns.mean)),
+            span(job.lat_ns.mean),
             figures::span_ns(float(job.lat_ns.p99)),
             job.errors.to_string(),
         ];

@@ -7,6 +7,7 @@ mod picture;
 pub use markdown::markdown;
 pub use page::html;
 
+use drivelab_analysis::figures::range;
 use drivelab_core::config::Choice as _;
 use drivelab_core::{Refusal, StageName, counted};
 use serde::{Deserialize, Serialize};
@@ -362,9 +363,9 @@ impl Checked {
 
 /// The interaction in a sentence.
 fn together(one: &Interacting) -> String {
-    let range = |limits: Option<[f64; 2]>| limits.map(drivelab_analysis::figures::range);
-    let interval = range(one.ci95).map(|it| format!(" (95 % interval {it}")).unwrap_or_default();
-    let drive = range(one.prediction95).map(|it| format!("; 95 % of such drives: {it}"));
+    let interval =
+        one.ci95.map(range).map(|it| format!(" (95 % interval {it}")).unwrap_or_default();
+    let drive = one.prediction95.map(range).map(|it| format!("; 95 % of such drives: {it}"));
     let end = if interval.is_empty() { "" } else { ")" };
     format!(
         "On `{}`, {} together do {} of the product of what each does alone{interval}{}{end}: {}.",
