@@ -64,7 +64,9 @@ pub use outliers::{
 };
 pub use pair::{Arm, NotPositive, Pair};
 pub use power::{POWER, RUNS_MAX, runs_needed};
-pub use specimens::{Cause, Forecast, Part, Shares, Unknown, effect, foresee, one_more, unshared};
+pub use specimens::{
+    Cause, Forecast, Part, Shares, Unknown, effect, foresee, of_numbers, one_more, unshared,
+};
 pub use steady::{Steadiness, SteadyReason, SteadyState, steady_state};
 pub use unpaired::{Groups, UNPAIRED_MIN, UnpairedMember, compare_unpaired};
 pub use warning::{NotAWarning, Warning, WarningId};

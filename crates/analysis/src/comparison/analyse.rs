@@ -159,7 +159,7 @@ const MEDIAN: &str = "These runs simulate the median of the drives that fit the 
 
 /// The drives that the blocks simulated.
 fn simulated_drives<'a>(input: &'a Input, all: &Columns<'a>, blocks: &[usize]) -> Sampled<'a> {
-    let mut sampled = Sampled::default();
+    let mut sampled = Sampled::of(input.arms.iter().map(|arm| arm.name.clone()));
     for arm in 0..input.arms.len() {
         let first = all.first_runs(arm, input);
         sampled.note(

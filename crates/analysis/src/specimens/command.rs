@@ -17,8 +17,8 @@ impl Settle {
     pub fn commands(&self, foreseen: &Foreseen) -> Option<([String; 3], bool)> {
         let (index, _) = foreseen.forecast.decides()?;
         // A drive that leaves such a number open is solid-state: only its reads are fitted.
-        let of_flash = foreseen.unknowns.iter().any(|key| found_by(key) == Some(FoundBy::NoFit));
-        let decides = found_by(&foreseen.unknowns[index]);
+        let of_flash = foreseen.unknowns.iter().any(|it| found_by(&it.key) == Some(FoundBy::NoFit));
+        let decides = found_by(&foreseen.unknowns[index].key);
         let writes = decides == Some(FoundBy::Writes);
         if decides == Some(FoundBy::NoFit) || of_flash && writes {
             return None;
@@ -51,13 +51,15 @@ mod tests {
     use drivelab_stats::{Cause, Forecast, Part, Shares, Verdict};
 
     use super::*;
+    use crate::specimens::Opened;
 
     fn foreseen(unknowns: &[&str]) -> Foreseen {
         let part = Part { cause: Cause::Unknown(0), share: 0.9, ci95: [0.8, 0.95] };
         let shares = Shares { faster: 0.5, slower: 0.5, no_practical_difference: 0.0 };
         let (n, prediction95, verdict) = (20, [0.5, 2.0], Verdict::Inconclusive);
         let forecast = Forecast { n, prediction95, shares, parts: vec![part], verdict };
-        Foreseen { forecast, unknowns: unknowns.iter().map(ToString::to_string).collect() }
+        let opened = |key: &&str| Opened { key: (*key).to_owned(), arm: None };
+        Foreseen { forecast, unknowns: unknowns.iter().map(opened).collect() }
     }
 
     #[test]

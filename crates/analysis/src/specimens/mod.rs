@@ -4,5 +4,5 @@ mod command;
 mod sampled;
 
 pub use command::Settle;
-pub use sampled::Foreseen;
+pub use sampled::{Foreseen, Opened};
 pub(crate) use sampled::{Sampled, Simulated};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use drivelab_core::plan::BLOCKS_MIN;
 use drivelab_core::record::Specimen;
 use drivelab_stats::{
-    ALPHA_DEFAULT, Criteria, Forecast, Pair, Unknown, foresee, one_more, unshared,
+    ALPHA_DEFAULT, Criteria, Forecast, Pair, Unknown, foresee, of_numbers, one_more, unshared,
 };
 
 /// The drive of one run.
@@ -18,18 +18,36 @@ pub(crate) struct Simulated<'a> {
 
 /// The drives that runs simulated, by workload and arm: one a block.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Sampled<'a>(BTreeMap<(usize, usize), Vec<Simulated<'a>>>);
+pub(crate) struct Sampled<'a> {
+    /// The names of the arms.
+    names: Vec<String>,
+    drives: BTreeMap<(usize, usize), Vec<Simulated<'a>>>,
+}
 
 /// The prediction for one more drive, with the unknowns it goes back to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Foreseen {
     /// The prediction.
     pub forecast: Forecast,
-    /// The keys of the unknowns, in the order in which the forecast counts them.
-    pub unknowns: Vec<String>,
+    /// The unknowns, in the order in which the forecast counts them.
+    pub unknowns: Vec<Opened>,
+}
+
+/// A number that profiles leave open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opened {
+    /// Its key.
+    pub key: String,
+    /// The arm whose drives it belongs to, if another arm has an unknown of this key.
+    pub arm: Option<String>,
 }
 
 impl<'a> Sampled<'a> {
+    /// Arms of these names, of which no drives are known.
+    pub(crate) fn of(names: impl Iterator<Item = String>) -> Self {
+        Self { names: names.collect(), drives: BTreeMap::new() }
+    }
+
     /// Notes the drives of an arm, one a block; nothing where a block does not say it.
     pub(crate) fn note(
         &mut self,
@@ -39,20 +57,20 @@ impl<'a> Sampled<'a> {
     ) {
         // One block without a specimen leaves unknown how the drives differ.
         if let Some(drives) = drives.collect() {
-            self.0.insert((workload, arm), drives);
+            self.drives.insert((workload, arm), drives);
         }
     }
 
     /// True if some arm's blocks simulated different drives.
     pub(crate) fn is_any(&self) -> bool {
-        self.0.values().any(|drives| differ(drives))
+        self.drives.values().any(|drives| differ(drives))
     }
 
     /// True if some arm's blocks all simulated the median of drives that differ.
     pub(crate) fn is_median(&self) -> bool {
         let is_open =
             |it: &Simulated| it.specimen.number.is_none() && !it.specimen.drawn.is_empty();
-        self.0.values().any(|drives| drives.iter().any(is_open))
+        self.drives.values().any(|drives| drives.iter().any(is_open))
     }
 
     /// Predicts the ratio of two arms; nothing where their blocks did not simulate the same,
@@ -66,8 +84,14 @@ impl<'a> Sampled<'a> {
         criteria: &Criteria,
     ) -> Option<Foreseen> {
         let arms = self.of_arms(workload, &[from, to], pairs.len())?;
-        let (unknowns, columns) = unknowns(&arms).into_iter().unzip::<_, _, _, Vec<Unknown>>();
-        let sigma = unshared(of_model(&arms), effects.iter().copied());
+        let (unknowns, columns) =
+            self.unknowns(&[from, to], &arms).into_iter().unzip::<_, _, _, Vec<Unknown>>();
+        let sigma = if differ_in_numbers(&arms) {
+            let logs = pairs.iter().map(|pair| pair.log_ratio(criteria.better));
+            of_numbers(of_model(&arms), &logs.collect::<Vec<f64>>())
+        } else {
+            unshared(of_model(&arms), effects.iter().copied())
+        };
         let forecast = foresee(pairs, &columns, sigma, criteria)?;
         Some(Foreseen { forecast, unknowns })
     }
@@ -79,18 +103,20 @@ impl<'a> Sampled<'a> {
     /// model gets wrong of such a figure it gets wrong `times` over, independently.
     pub(crate) fn one_more(
         &self,
-        (workload, arms): (usize, &[usize]),
+        (workload, at): (usize, &[usize]),
         (logs, effects): (&[f64], &[f64]),
         times: u32,
     ) -> Option<[f64; 2]> {
-        let arms = self.of_arms(workload, arms, logs.len())?;
+        let arms = self.of_arms(workload, at, logs.len())?;
         if logs.len() < BLOCKS_MIN as usize {
             return None;
         }
-        let columns: Vec<Unknown> = unknowns(&arms).into_iter().map(|(_, it)| it).collect();
+        let columns: Vec<Unknown> =
+            self.unknowns(at, &arms).into_iter().map(|(_, it)| it).collect();
         let sigma = match &arms[..] {
             // Without a second arm, the error of the model does not cancel.
             [own] => own.iter().map(|it| it.specimen.model_sigma).fold(0.0, f64::max),
+            _ if differ_in_numbers(&arms) => of_numbers(of_model(&arms), logs),
             _ => unshared(of_model(&arms), effects.iter().copied()),
         };
         // Independent errors of the model add up as squares.
@@ -105,13 +131,59 @@ impl<'a> Sampled<'a> {
         arms: &[usize],
         blocks: usize,
     ) -> Option<Vec<&[Simulated<'a>]>> {
-        let drives = arms.iter().map(|arm| self.0.get(&(workload, *arm)).map(Vec::as_slice));
+        let drives = arms.iter().map(|arm| self.drives.get(&(workload, *arm)).map(Vec::as_slice));
         let drives: Vec<&[Simulated]> = drives.collect::<Option<_>>()?;
         // A block pairs the arms only if all of them simulated the same drive in it.
         let first = *drives.first()?;
         let are_paired =
             blocks == first.len() && drives.iter().all(|drives| have_same_numbers(drives, first));
         (are_paired && drives.iter().any(|drives| differ(drives))).then_some(drives)
+    }
+
+    /// The unknowns that were drawn, block by block; once where arms drew the same, and by arm
+    /// where they did not.
+    fn unknowns(&self, at: &[usize], arms: &[&[Simulated<'_>]]) -> Vec<(Opened, Unknown)> {
+        let mut found: Vec<(&str, usize, Unknown)> = Vec::new();
+        for (arm, drives) in at.iter().zip(arms) {
+            let names = drives.first().into_iter().flat_map(|it| &it.specimen.drawn);
+            for name in names.map(|drawn| drawn.name.as_str()) {
+                let drawn =
+                    drives.iter().map(|it| it.specimen.drawn.iter().find(|d| d.name == name));
+                let Some(drawn) = drawn.collect::<Option<Vec<_>>>() else { continue };
+                let column = Unknown {
+                    values: drawn.iter().map(|drawn| drawn.value).collect(),
+                    scores: drawn.iter().map(|drawn| drawn.score).collect(),
+                };
+                if found.iter().all(|(known, _, other)| *known != name || *other != column) {
+                    found.push((name, *arm, column));
+                }
+            }
+        }
+        let keys: Vec<&str> = found.iter().map(|(key, ..)| *key).collect();
+        let opened = found.iter().map(|(key, arm, column)| {
+            let is_ambiguous = keys.iter().filter(|other| *other == key).count() > 1;
+            let arm = is_ambiguous.then(|| self.names.get(*arm).cloned()).flatten();
+            (Opened { key: (*key).to_owned(), arm }, column.clone())
+        });
+        opened.collect()
+    }
+}
+
+/// True if the arms are asked the same way and have drives with the same mechanisms, whose numbers
+/// differ.
+fn differ_in_numbers(arms: &[&[Simulated<'_>]]) -> bool {
+    let asked = arms.iter().filter_map(|drives| drives.first()).map(Simulated::asked);
+    let asked: Vec<(&str, &str)> = asked.collect();
+    let is_variant = arms.iter().any(|drives| drives[0].specimen.variant_of.is_some());
+    is_variant && asked.iter().all(|it| *it == asked[0])
+}
+
+impl<'a> Simulated<'a> {
+    /// The profile with its mechanisms, and the options.
+    fn asked(&'a self) -> (&'a str, &'a str) {
+        let (profile, options) = self.target.split_once(',').unwrap_or((self.target, ""));
+        let own = profile.strip_prefix("drive:").unwrap_or(profile);
+        (self.specimen.variant_of.as_deref().unwrap_or(own), options)
     }
 }
 
@@ -132,26 +204,6 @@ fn differ(drives: &[Simulated]) -> bool {
     let numbers: Option<BTreeSet<u32>> = drives.iter().map(|it| it.specimen.number).collect();
     let is_open = drives.iter().any(|it| !it.specimen.drawn.is_empty());
     is_open && numbers.is_some_and(|numbers| numbers.len() == drives.len())
-}
-
-/// The unknowns that were drawn, block by block; once where arms drew the same.
-fn unknowns(arms: &[&[Simulated<'_>]]) -> Vec<(String, Unknown)> {
-    let mut found: Vec<(String, Unknown)> = Vec::new();
-    for drives in arms {
-        let names = drives.first().into_iter().flat_map(|it| &it.specimen.drawn);
-        for name in names.map(|drawn| drawn.name.as_str()) {
-            let drawn = drives.iter().map(|it| it.specimen.drawn.iter().find(|d| d.name == name));
-            let Some(drawn) = drawn.collect::<Option<Vec<_>>>() else { continue };
-            let column = Unknown {
-                values: drawn.iter().map(|drawn| drawn.value).collect(),
-                scores: drawn.iter().map(|drawn| drawn.score).collect(),
-            };
-            if found.iter().all(|(known, other)| known != name || *other != column) {
-                found.push((name.to_owned(), column));
-            }
-        }
-    }
-    found
 }
 
 /// True if two arms simulated the same drives, block by block.
@@ -181,13 +233,14 @@ mod tests {
                     drawn("seek_short", 2.3e6 * libm::exp(0.4 * second), second),
                 ],
                 model_sigma: 0.1,
+                variant_of: None,
             }
         };
         (0..count).map(one).collect()
     }
 
     fn foreseen(from: &[Specimen], to: &[Specimen], targets: [&str; 2]) -> Option<Foreseen> {
-        let mut sampled = Sampled::default();
+        let mut sampled = Sampled::of(["from", "to"].map(str::to_owned).into_iter());
         for (arm, specimens) in [from, to].into_iter().enumerate() {
             let target = targets[arm];
             let drives = specimens.iter().map(|specimen| Some(Simulated { target, specimen }));
@@ -200,6 +253,20 @@ mod tests {
         sampled.foresee((0, 0, 1), (&pairs, &[0.3]), &criteria)
     }
 
+    fn named(foreseen: &Foreseen) -> Vec<String> {
+        let unknowns = foreseen.unknowns.iter();
+        unknowns
+            .map(|Opened { key, arm }| match arm {
+                Some(arm) => format!("{key} of {arm}"),
+                None => key.clone(),
+            })
+            .collect()
+    }
+
+    fn width_of(from: &[Specimen], to: &[Specimen], targets: [&str; 2]) -> f64 {
+        width(&foreseen(from, to, targets).unwrap())
+    }
+
     fn width(foreseen: &Foreseen) -> f64 {
         let [lo, hi] = foreseen.forecast.prediction95;
         libm::log(hi / lo)
@@ -209,7 +276,7 @@ mod tests {
     fn blocks_predict_where_both_arms_simulated_the_same_drives_in_each() {
         let all = specimens(20);
         let found = foreseen(&all, &all, ["a", "b"]).unwrap();
-        assert_eq!(found.unknowns, ["guard_growth", "seek_short"]);
+        assert_eq!(named(&found), ["guard_growth", "seek_short"]);
         assert_eq!(found.forecast.decides().map(|(index, _)| index), Some(0));
         let other: Vec<Specimen> = all.iter().rev().cloned().collect();
         assert_eq!(foreseen(&all, &other, ["a", "b"]), None);
@@ -254,6 +321,27 @@ mod tests {
             it.drawn[0].value *= 2.0;
         }
         let found = foreseen(&all, &other, ["a", "b"]).unwrap();
-        assert_eq!(found.unknowns, ["guard_growth", "seek_short", "seek_short"]);
+        assert_eq!(named(&found), ["guard_growth", "seek_short of from", "seek_short of to"]);
+    }
+
+    #[test]
+    fn numbers_of_one_model_share_what_it_gets_wrong_and_mechanisms_do_not() {
+        let base = specimens(20);
+        let mut variant = base.clone();
+        for it in &mut variant {
+            it.variant_of = Some("base".into());
+        }
+        let targets = ["drive:base", "drive:other.toml"];
+        let mechanisms = width_of(&base, &base, targets);
+        let numbers = width_of(&base, &variant, targets);
+        assert!(numbers < 0.9 * mechanisms, "{numbers} {mechanisms}");
+        // Either way round, and between two variants.
+        let swapped = width_of(&variant, &base, ["drive:other.toml", "drive:base"]);
+        let both = width_of(&variant, &variant, ["drive:one.toml", "drive:two.toml"]);
+        assert!((swapped - numbers).abs() < 1e-9 && (both - numbers).abs() < 1e-9);
+        // Another base, or another controller, is another mechanism.
+        let foreign = width_of(&base, &variant, ["drive:foreign", "drive:other.toml"]);
+        let attached = width_of(&base, &variant, ["drive:base,ncq=off", "drive:other.toml"]);
+        assert!((foreign - mechanisms).abs() < 1e-9 && (attached - mechanisms).abs() < 1e-9);
     }
 }

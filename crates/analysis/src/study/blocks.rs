@@ -102,7 +102,8 @@ impl<'a> Blocks<'a> {
 
     /// The drives that the blocks simulated.
     pub(super) fn sampled(&self) -> Sampled<'a> {
-        let mut sampled = Sampled::default();
+        let arms = self.experiment.arms.iter();
+        let mut sampled = Sampled::of(arms.map(|arm| arm.name.clone()));
         for workload in &self.workloads {
             for arm in 0..self.experiment.arms.len() {
                 let runs = self.used.iter().map(|block| self.cells[&(*workload, arm, *block)][0]);

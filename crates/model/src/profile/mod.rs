@@ -1,6 +1,6 @@
 //! Drive profiles: the known properties of a drive model, as data with sources.
 
-mod base_text;
+mod base;
 mod blueprint;
 mod embedded;
 mod hdd;
@@ -12,7 +12,7 @@ mod values;
 
 use std::sync::Arc;
 
-pub use base_text::BaseText;
+pub use base::BaseText;
 pub use blueprint::Blueprint;
 pub use embedded::{names, text};
 pub use needs::Missing;
@@ -29,6 +29,7 @@ use drivelab_core::{Bytes, Invalid, Ratio, Rng, Sectors, Span};
 use crate::about::About;
 use crate::elevator::Scheduler;
 use crate::unknown::Prior;
+use base::Lineage;
 use raw::{Raw, required};
 use specimen::Which;
 use values::Kind;
@@ -49,6 +50,8 @@ pub struct Profile {
     raw: Arc<Raw>,
     /// The drawn specimen, for a profile with unknowns.
     which: Option<Which>,
+    /// The base that it differs from in numbers only.
+    variant_of: Option<String>,
     text: String,
 }
 
@@ -131,6 +134,7 @@ impl Profile {
         resolve_base: &dyn Fn(&str) -> Option<BaseText>,
     ) -> Result<Self, ProfileError> {
         let (mut raw, mut sources) = Raw::read(file, text)?;
+        let mut lineage = Lineage::new(file, &mut raw);
         let mut layers = canonical(text);
         let mut current = file.to_owned();
         let mut depth = 0;
@@ -142,7 +146,8 @@ impl Profile {
             // Built-in profiles first, so that a file cannot replace them silently.
             let found = embedded_base(&base).or_else(|| resolve_base(&base));
             let Some(found) = found else { return Err(unknown_base(current, base)) };
-            let (base_raw, base_sources) = Raw::read(&found.file, &found.text)?;
+            let (mut base_raw, base_sources) = Raw::read(&found.file, &found.text)?;
+            lineage.add(&found.file, &mut base_raw);
             // Each base only fills the gaps of the files above it.
             raw = raw.over(base_raw);
             layers += &canonical(&found.text);
@@ -154,7 +159,11 @@ impl Profile {
             Ok(profile)
         });
         match checked {
-            Ok(profile) => Ok(Self { text: layers, ..profile }),
+            Ok(profile) => {
+                let variant_of = lineage.variant_of(&profile.raw);
+                let model = lineage.model(&profile.model);
+                Ok(Self { text: layers, variant_of, model, ..profile })
+            }
             Err(Invalid(message)) => {
                 Err(ProfileError::Inconsistent { file: file.to_owned(), message })
             }
@@ -192,7 +201,8 @@ impl Profile {
         // The canonical text stays that of the profile: a specimen is identified by its number.
         let which = Which { number: None, drawn: drawn.clone() };
         let specimen = specimen.unwrap_or_else(|| self.clone());
-        (Self { which: Some(which), text: self.text.clone(), ..specimen }, drawn)
+        let Self { text, variant_of, model, .. } = self.clone();
+        (Self { which: Some(which), text, variant_of, model, ..specimen }, drawn)
     }
 
     /// The median drive, with the median of every unknown.
@@ -238,7 +248,8 @@ impl Profile {
         let scheduler = about.attached.as_ref().map(|attached| attached.scheduler);
         let sorted = scheduler.is_some_and(|scheduler| scheduler != Scheduler::None);
         let model_sigma = if sorted { elevator } else { any };
-        Some(Specimen { number, drawn, model_sigma })
+        let variant_of = self.variant_of.clone();
+        Some(Specimen { number, drawn, model_sigma, variant_of })
     }
 
     /// Errors of the model, as standard deviations of logarithms: of any figure, and of figures
@@ -256,7 +267,7 @@ impl Profile {
 
     /// The built-in profile `name`.
     pub fn embedded(name: &str) -> Option<Self> {
-        let parsed = Self::parse(&format!("{name}.toml"), text(name)?, &|_| None);
+        let parsed = Self::parse(name, text(name)?, &|_| None);
         Some(parsed.expect("a test reads every built-in profile"))
     }
 
@@ -323,6 +334,7 @@ impl Profile {
             body: Body::Other(blueprint),
             raw: Arc::default(),
             which: None,
+            variant_of: None,
             text,
         }
     }
@@ -343,13 +355,15 @@ impl Profile {
                 servers: raw.servers.map_or(1, |servers| servers.0 as usize),
             },
         };
-        let (raw, which, text) = (Arc::new(raw.clone()), None, String::new());
-        Ok(Self { model, sources, leaves_out, physical_sector, body, raw, which, text })
+        let raw = Arc::new(raw.clone());
+        let (which, variant_of, text) = (None, None, String::new());
+        Ok(Self { model, sources, leaves_out, physical_sector, body, raw, which, variant_of, text })
     }
 }
 
 fn embedded_base(name: &str) -> Option<BaseText> {
-    Some(BaseText { file: format!("{name}.toml"), text: text(name)?.to_owned() })
+    // Named as it is where an arm names it: its open numbers are then the same unknowns.
+    Some(BaseText { file: name.to_owned(), text: text(name)?.to_owned() })
 }
 
 fn unknown_base(file: String, base: String) -> ProfileError {

@@ -122,6 +122,8 @@ macro_rules! profile_keys {
 profile_keys! {
     /// The base profile.
     base: String,
+    /// Whether its open numbers are drawn apart from those of its base.
+    independent: Switch,
     kind: Kind,
     model: String,
     capacity_bytes: Capacity,
@@ -309,6 +311,16 @@ impl Raw {
             }
         }
         self.posteriors.push(posterior);
+    }
+
+    /// Declares its open numbers those of `origin`.
+    pub(super) fn rename_origins(&mut self, origin: &str) {
+        for prior in self.priors.values_mut() {
+            origin.clone_into(&mut prior.origin);
+        }
+        for posterior in &mut self.posteriors {
+            origin.clone_into(&mut posterior.origin);
+        }
     }
 
     /// Removes the alternatives of these keys from `base`.

@@ -203,7 +203,7 @@ fn an_arm_that_changed_on_the_way_is_told() {
 fn what_is_drawn_for_each_block_did_not_change_on_the_way() {
     let warnings = |number| {
         let drawn = vec![Drawn { name: "write_cache_bytes".into(), value: 1e6, score: 0.0 }];
-        let specimen = Specimen { number, drawn, model_sigma: 0.1 };
+        let specimen = Specimen { number, drawn, model_sigma: 0.1, variant_of: None };
         let run = |bytes: &str| RunRecord {
             specimen: Some(specimen.clone()),
             ..run(&format!("scheduler=none write_cache_bytes={bytes}"))

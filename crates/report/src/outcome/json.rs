@@ -96,6 +96,9 @@ impl<'a> MetricJson<'a> {
 struct PartJson<'a> {
     /// The key of the profile, `addresses` or `model`.
     cause: &'a str,
+    /// The arm whose drives it belongs to, if another arm has one of the same key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arm: Option<&'a str>,
     share: f64,
     ci95: [f64; 2],
 }
@@ -103,9 +106,13 @@ struct PartJson<'a> {
 fn parts(foreseen: &Foreseen) -> Vec<PartJson<'_>> {
     let parts = foreseen.forecast.parts.iter().map(|part| PartJson {
         cause: match part.cause {
-            Cause::Unknown(index) => &foreseen.unknowns[index],
+            Cause::Unknown(index) => &foreseen.unknowns[index].key,
             Cause::Addresses => "addresses",
             Cause::Model => "model",
+        },
+        arm: match part.cause {
+            Cause::Unknown(index) => foreseen.unknowns[index].arm.as_deref(),
+            Cause::Addresses | Cause::Model => None,
         },
         share: part.share,
         ci95: part.ci95,

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use drivelab_analysis::figures;
 use drivelab_analysis::outcome::{Outcome, Series};
-use drivelab_analysis::specimens::Foreseen;
+use drivelab_analysis::specimens::{Foreseen, Opened};
 use drivelab_stats::{Better, Part};
 
 use super::words::cause;
@@ -241,7 +241,7 @@ fn letters(label: &str) -> f64 {
 const ROW_MIN: f64 = 0.005;
 
 /// One cause: its share as a bar, with its interval.
-fn bar(part: &Part, unknowns: &[String]) -> String {
+fn bar(part: &Part, unknowns: &[Opened]) -> String {
     let [lo, hi] = part.ci95.map(|limit| 100.0 * limit);
     let share = 100.0 * part.share;
     format!(

@@ -16,6 +16,7 @@ pub(crate) fn specimens(count: u32) -> Vec<Specimen> {
                 drawn("seek_short", 2.3e6 * libm::exp(0.4 * second), second),
             ],
             model_sigma: 0.1,
+            variant_of: None,
         }
     };
     (0..count).map(one).collect()

@@ -1,7 +1,7 @@
 //! A prediction in words.
 
 use drivelab_analysis::figures;
-use drivelab_analysis::specimens::Foreseen;
+use drivelab_analysis::specimens::{Foreseen, Opened};
 use drivelab_core::record::{Specimen, unknown};
 use drivelab_stats::{Cause, Forecast, Part};
 
@@ -110,9 +110,15 @@ pub fn one_drive(specimen: &Specimen, drive: &str) -> Option<String> {
 }
 
 /// A cause in words.
-pub(super) fn cause(part: &Part, unknowns: &[String]) -> String {
+pub(super) fn cause(part: &Part, unknowns: &[Opened]) -> String {
     match part.cause {
-        Cause::Unknown(index) => unknown::in_words(&unknowns[index]),
+        Cause::Unknown(index) => {
+            let words = unknown::in_words(&unknowns[index].key);
+            match &unknowns[index].arm {
+                Some(arm) => format!("{words} (`{arm}`)"),
+                None => words,
+            }
+        }
         Cause::Addresses => "the addresses of the runs, and unknowns acting together".to_owned(),
         Cause::Model => "what the model leaves out".to_owned(),
     }
@@ -128,7 +134,8 @@ mod tests {
     #[test]
     fn a_run_says_which_drive_it_is_and_what_is_open() {
         let drawn = |name: &str| Drawn { name: name.into(), value: 1.0, score: 0.0 };
-        let mut it = Specimen { number: None, drawn: Vec::new(), model_sigma: 0.05 };
+        let mut it =
+            Specimen { number: None, drawn: Vec::new(), model_sigma: 0.05, variant_of: None };
         assert_eq!(which(&it), None);
         it.drawn = vec![drawn("seek_short"), drawn("guard_growth")];
         assert_eq!(

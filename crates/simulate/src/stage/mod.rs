@@ -15,7 +15,7 @@ use drivelab_core::rng::Rng;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
 use drivelab_core::{Device as _, Refusal};
-use drivelab_model::options::{DriveSpec, Options};
+use drivelab_model::options::{DriveSpec, Options, ProfileRef};
 use drivelab_model::profile::Profile;
 use drivelab_model::{About, Specimens};
 use drivelab_study::file::{NamedWorkload, Needs};
@@ -339,6 +339,25 @@ impl Simulator {
         texts.collect()
     }
 
+    /// Says which arms have drives that were drawn apart, where a profile is a user's.
+    fn independent(&self) -> Option<String> {
+        let specimens = self.specimens.as_ref()?;
+        let is_open = |arm: &ModelledArm| !arm.profile.unknowns().is_empty();
+        let is_file = |arm: &ModelledArm| matches!(arm.profile_ref, ProfileRef::File(_));
+        let open: Vec<(usize, &ModelledArm)> =
+            self.arms.iter().enumerate().filter(|(_, arm)| is_open(arm)).collect();
+        let mut apart = open.iter().flat_map(|one| open.iter().map(move |other| (one, other)));
+        let (one, other) = apart.find(|((at, one), (to, other))| {
+            at < to && (is_file(one) || is_file(other)) && !specimens.share(*at, *to)
+        })?;
+        Some(format!(
+            "`{}` and `{}` are two drives that have nothing in common: each block draws both, \
+             independently. A profile with `base` is the same drive as its base, but for what it \
+             states.",
+            one.1.name, other.1.name
+        ))
+    }
+
     /// The text of `of` for each arm, once if it is the same for all arms.
     fn each(&self, of: impl Fn(&ModelledArm) -> String) -> Vec<String> {
         let mut each: Vec<String> = self.arms.iter().map(of).collect();
@@ -444,6 +463,7 @@ impl Stage for Simulator {
                     .to_owned(),
             );
         }
+        notes.extend(self.independent());
         let mut missing = self.each(|arm| arm.profile.leaves_out.clone().unwrap_or_default());
         missing.retain(|what| !what.is_empty());
         missing.dedup();

@@ -110,6 +110,20 @@ pub fn unshared(model_sigma: f64, effects: impl IntoIterator<Item = f64>) -> f64
     model_sigma.max(0.0).min(largest)
 }
 
+/// The deviation of a ratio from the model where only numbers of the drive differ, from that of a
+/// rate and the log ratios of all specimens.
+///
+/// The model errs in both arms alike, but for how strongly the number acts: by a share of the
+/// effect ([`OF_EFFECT`]).
+pub fn of_numbers(model_sigma: f64, d: &[f64]) -> f64 {
+    let squares: Vec<f64> = d.iter().map(|d| d * d).collect();
+    model_sigma.max(0.0).min(OF_EFFECT * mean(&squares).sqrt())
+}
+
+/// The error of the effect of a number, as a share of it: our estimate. Of what 32 requests at once
+/// gain on nine measured disks, 0.26 to 0.69 in logarithms, the model misses 0.07.
+const OF_EFFECT: f64 = 0.25;
+
 /// The root mean square of the log ratios of two arms.
 pub fn effect(from: &[f64], to: &[f64]) -> f64 {
     let squares = from.iter().zip(to).map(|(from, to)| {

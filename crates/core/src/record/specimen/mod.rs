@@ -17,6 +17,10 @@ pub struct Specimen {
     /// Deviation of the model from a real drive with exactly these numbers: the standard
     /// deviation of the logarithm of any rate; 0 if the profile knows the drive exactly.
     pub model_sigma: f64,
+    /// The profile that the drive's own differs from in numbers only: the same mechanisms, which
+    /// the model gets wrong alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant_of: Option<String>,
 }
 
 /// The value of an unknown in one specimen.
