@@ -74,6 +74,9 @@ pub enum MarkId {
     Governor,
     /// The way in which the disk is attached, or its state, affects the figures.
     Attachment,
+    /// The kernel's clock is too coarse for what each request changes: some cost less than they
+    /// would elsewhere.
+    CoarseClock,
 }
 
 /// The effect of a mark on conclusions about the drive.
@@ -148,7 +151,8 @@ impl MarkId {
             | Self::Late
             | Self::Busy
             | Self::Steal
-            | Self::Throttled => Some(Doubt::Inexact),
+            | Self::Throttled
+            | Self::CoarseClock => Some(Doubt::Inexact),
             _ => None,
         }
     }
@@ -182,7 +186,8 @@ impl MarkId {
             | Self::Steal
             | Self::Throttled
             | Self::Governor
-            | Self::Attachment => true,
+            | Self::Attachment
+            | Self::CoarseClock => true,
         }
     }
 
@@ -227,6 +232,9 @@ impl MarkId {
             Self::Throttled => "the CPUs were throttled during the run",
             Self::Governor => "the CPU frequency follows the load",
             Self::Attachment => "the disk's attachment or state affects the figures",
+            Self::CoarseClock => {
+                "the kernel's clock is coarse: some requests cost less than elsewhere"
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use drivelab_core::record::{Attached, Guest as GuestRecord, Mark, MarkId, RunRecord};
 use drivelab_core::units::{Sectors, Span};
+use drivelab_core::workload::Workload;
 use drivelab_core::{AtPath as _, Control, Device as _, Refusal};
 use drivelab_files::NewFile;
 use drivelab_guest::boot::{End, Guest, Limit, RunResult};
@@ -224,6 +225,13 @@ impl Inside<'_> {
             withheld(&phases)
         );
         let mut marks = vec![Mark { id: MarkId::Modelled, message }];
+        let flushes =
+            record.total.as_ref().or(record.jobs.first()).and_then(|it| it.flush.as_ref());
+        if let (Work::Load(load), Some(_), Some(flushes)) =
+            (&self.request.work, &self.guest.has.mounted, flushes)
+        {
+            marks.extend(coarse_clock(&load.workload, flushes.iops));
+        }
         marks.extend(record.marks);
         Ok(RunRecord {
             target: self.spec.to_string(),
@@ -244,6 +252,24 @@ impl Inside<'_> {
             ..record
         })
     }
+}
+
+/// Steps a second of the clock that files in a guest get their times from (`CONFIG_HZ=100`).
+const TICKS_PER_S: f64 = 100.0;
+
+/// The mark of a load that calls fsync more often than the guest's clock moves.
+fn coarse_clock(workload: &Workload, flushes_per_s: f64) -> Option<Mark> {
+    if workload.fsync == 0 || workload.fdatasync || flushes_per_s <= TICKS_PER_S {
+        return None;
+    }
+    // Of the calls between two ticks only the first finds a new time in the file.
+    let without = 100.0 * (1.0 - TICKS_PER_S / flushes_per_s);
+    let message = format!(
+        "the guest's clock moves every 10 ms, so {without:.0} % of the {flushes_per_s:.0} fsync \
+         calls a second found the file's time unchanged and wrote no metadata, as fdatasync does: \
+         with CONFIG_HZ=250 or 1000, as in kernels of distributions, fsync costs more"
+    );
+    Some(Mark { id: MarkId::CoarseClock, message })
 }
 
 /// A drive, and what a guest sees of it.
@@ -353,6 +379,24 @@ mod tests {
         let request = Request::on_drive(spec, load, 1).in_guest(guest);
         let inside = Inside::new(&request).unwrap();
         inside.script(&seen)
+    }
+
+    #[test]
+    fn more_fsync_calls_than_ticks_are_marked() {
+        let options = |fsync, fdatasync| WorkloadOptions {
+            rw: Some(drivelab_core::workload::Rw::Write),
+            fsync,
+            fdatasync,
+            ..WorkloadOptions::default()
+        };
+        let [fsync, fdatasync, none] = [(Some(1), None), (None, Some(1)), (None, None)]
+            .map(|(fsync, fdatasync)| options(fsync, fdatasync).check().unwrap());
+        let mark = coarse_clock(&fsync, 1000.0).unwrap();
+        assert_eq!(mark.id, MarkId::CoarseClock);
+        assert!(mark.message.contains("90 % of the 1000 fsync calls"), "{}", mark.message);
+        assert_eq!(coarse_clock(&fsync, 50.0), None);
+        assert_eq!(coarse_clock(&fdatasync, 1000.0), None);
+        assert_eq!(coarse_clock(&none, 1000.0), None);
     }
 
     #[test]
