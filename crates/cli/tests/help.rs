@@ -250,12 +250,16 @@ fn bash_completes_studies_drives_and_values() {
         "generic-10k",
         "generic-5400",
         "generic-advanced-format",
+        "generic-emmc",
         "generic-nvme",
         "generic-nvme-consumer",
         "generic-nvme-datacenter",
+        "generic-qlc",
         "generic-sata",
         "generic-sata-consumer",
         "generic-sata-datacenter",
+        "generic-sd",
+        "generic-usb-stick",
     ];
     check(&["drivelab", "serve", "generic"], &generic);
     check(&["drivelab", "drive", "show", "hita"], &["hitachi-hts542516k9sa00"]);

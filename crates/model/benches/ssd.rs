@@ -54,6 +54,7 @@ fn drive() -> Drive {
         commit: None,
         fold_after: Span::ZERO,
         map_cache: None,
+        throttle: None,
     };
     let attached = Attachment {
         controller: Controller::Ahci,

@@ -1,6 +1,6 @@
 //! Assembly of a single drive.
 
-use drivelab_core::{Invalid, Ratio, Span};
+use drivelab_core::{Invalid, Ratio, Sectors, Span};
 
 use super::attach::{Front, HostSide, build_port, negotiate};
 use crate::about::{About, Attachment, ModelledFlash};
@@ -8,11 +8,11 @@ use crate::controller::{Controller, Link};
 use crate::disk::Disk;
 use crate::disk::parts::Parts;
 use crate::disk::queue::Order;
-use crate::drive::{Body, Drive, Fixed};
+use crate::drive::{Body, Drive, Fixed, Volume};
 use crate::error::BuildError;
 use crate::options::Options;
-use crate::profile::{self, HddProfile, Interface, Modelled, Profile, ScsiBus, SsdProfile};
-use crate::ssd::{Ssd, SsdParts};
+use crate::profile::{self, HddProfile, Interface, Modelled, Profile, SsdProfile};
+use crate::ssd::{BackendRules, Precondition, Ssd, SsdParts};
 use crate::stack::Stack;
 
 pub(super) fn build(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, BuildError> {
@@ -38,21 +38,33 @@ pub(super) fn on_host(
             build_ssd(model, ssd, options, seed, host)
         }
         profile::Body::Other(blueprint) => blueprint.build(&model, options),
+        profile::Body::Volume(volume) => {
+            refuse_all(&model, options, "is a volume of a cloud")?;
+            let body = Body::Volume(Box::new(Volume::new((**volume).clone())));
+            Ok(unattached(model, volume.capacity, body))
+        }
         profile::Body::Fixed { capacity, service, servers } => {
-            // Without controller and medium only the options of any drive remain.
-            let common = ["seed", "specimen"];
-            let other = options.entries().into_iter().find(|(key, _)| !common.contains(key));
-            if let Some((key, _)) = other {
-                let nature = "is a fixed service time";
-                return Err(BuildError::NothingToSet { model, nature, key });
-            }
-            let capacity_bytes = capacity.bytes().get();
-            let about =
-                About { model, capacity_bytes, attached: None, arrangement: None, tier: None };
+            refuse_all(&model, options, "is a fixed service time")?;
             let body = Body::Fixed(Box::new(Fixed::new(*capacity, *service, *servers)));
-            Ok(Drive { about, body })
+            Ok(unattached(model, *capacity, body))
         }
     }
+}
+
+/// Refuses all but the options of any drive: without controller and medium there is nothing to set.
+fn refuse_all(model: &str, options: &Options, nature: &'static str) -> Result<(), BuildError> {
+    let common = ["seed", "specimen"];
+    let other = options.entries().into_iter().find(|(key, _)| !common.contains(key));
+    match other {
+        Some((key, _)) => Err(BuildError::NothingToSet { model: model.to_owned(), nature, key }),
+        None => Ok(()),
+    }
+}
+
+fn unattached(model: String, capacity: Sectors, body: Body) -> Drive {
+    let capacity_bytes = capacity.bytes().get();
+    let about = About { model, capacity_bytes, attached: None, arrangement: None, tier: None };
+    Drive { about, body }
 }
 
 fn build_disk(
@@ -118,7 +130,7 @@ fn build_ssd(
     let front = Front {
         interface: ssd.interface,
         link: ssd.link,
-        bus: ScsiBus { bytes_per_s: 0, per_command: Span::ZERO },
+        bus: ssd.bus,
         queue_depth: ssd.queue_depth,
         commands_at_once: ssd.commands_at_once,
         write_cache: ssd.write_cache,
@@ -144,7 +156,11 @@ fn build_ssd(
         .framed(link.map_or(Span::ZERO, Link::per_frame))
         .slowed(ssd.command_processing + host_adapter_delay(&attached));
     let built = ssd.parts(Modelled { scale, spare: options.spare, seed }).and_then(|parts| {
-        let parts = SsdParts { write_cache, ..parts };
+        // A full drive has no free space to write as SLC, and needs no map of it.
+        let is_full = precondition != Precondition::Fresh && trimmed == Ratio::ZERO;
+        let slc = parts.backend.slc.filter(|slc| !is_full || slc.is_set_aside());
+        let backend = BackendRules { slc, ..parts.backend };
+        let parts = SsdParts { backend, write_cache, ..parts };
         Ssd::new(parts, port, attached.commands_at_once()).map_err(Invalid::new)
     });
     let mut drive = match built {

@@ -1,10 +1,12 @@
 //! Controllers: tags, commands that exclude each other, and time on the wire.
 
+mod bucket;
 mod link;
 mod notice;
 mod port;
 mod queues;
 
+pub(crate) use bucket::Bucket;
 pub use link::Link;
 pub(crate) use link::pcie_lane;
 pub use notice::Notice;

@@ -2,6 +2,7 @@
 
 mod fixed;
 mod shifted;
+mod volume;
 
 use std::fmt::Debug;
 
@@ -20,6 +21,7 @@ use crate::watch::{DieWork, Platter, Step};
 
 pub(crate) use fixed::Fixed;
 pub(crate) use shifted::Shifted;
+pub(crate) use volume::{Limit, Volume, VolumeParts};
 
 /// A modelled drive: host elevator, tags, controller, link and disk in one machine.
 #[derive(Debug)]
@@ -35,6 +37,7 @@ pub(crate) enum Body {
     Ssd(Box<Stack<Ssd>>),
     Other(Box<dyn OtherStack>),
     Fixed(Box<Fixed>),
+    Volume(Box<Volume>),
     Shelf(Box<Shelf<Drive>>),
     Array(Box<Array<Shelf<Drive>>>),
     Swapcache(Box<Tiered<Swapcache<Drive>>>),
@@ -149,6 +152,7 @@ impl Drive {
             Body::Ssd(stack) => stack.counters(),
             Body::Other(stack) => stack.counters(),
             Body::Fixed(fixed) => fixed.counters(),
+            Body::Volume(volume) => volume.counters(),
             Body::Shelf(drives) => sum_counters(drives.members()),
             Body::Array(array) => sum_counters(array.inner().members()),
             Body::Swapcache(tier) => sum_counters(tier.drives()),
@@ -166,6 +170,7 @@ macro_rules! each {
             Body::Ssd($drive) => $does,
             Body::Other($drive) => $does,
             Body::Fixed($drive) => $does,
+            Body::Volume($drive) => $does,
             Body::Shelf($drive) => $does,
             Body::Array($drive) => $does,
             Body::Swapcache($drive) => $does,

@@ -9,6 +9,11 @@ macro_rules! profiles {
 }
 
 profiles![
+    "aws-gp2",
+    "aws-gp3",
+    "aws-io2",
+    "aws-st1",
+    "azure-p20",
     "crucial-bx500",
     "crucial-c300",
     "crucial-mx200",
@@ -16,12 +21,16 @@ profiles![
     "generic-10k",
     "generic-5400",
     "generic-advanced-format",
+    "generic-emmc",
     "generic-nvme",
     "generic-nvme-consumer",
     "generic-nvme-datacenter",
+    "generic-qlc",
     "generic-sata",
     "generic-sata-consumer",
     "generic-sata-datacenter",
+    "generic-sd",
+    "generic-usb-stick",
     "hitachi-hts542516k9sa00",
     "intel-x25m",
     "micron-7300pro",

@@ -9,6 +9,7 @@ mod raw;
 mod specimen;
 mod ssd;
 mod values;
+mod volume;
 
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ use drivelab_core::record::{Drawn, Specimen};
 use drivelab_core::{Bytes, Invalid, Ratio, Rng, Sectors, Span};
 
 use crate::about::About;
+use crate::drive::VolumeParts;
 use crate::elevator::Scheduler;
 use crate::unknown::Prior;
 use base::Lineage;
@@ -66,6 +68,8 @@ pub(crate) enum Body {
     Ssd(Box<SsdProfile>),
     /// A drive of another crate.
     Other(Arc<dyn Blueprint>),
+    /// A volume of a cloud.
+    Volume(Box<VolumeParts>),
     Fixed {
         capacity: Sectors,
         service: Span,
@@ -116,7 +120,7 @@ impl Profile {
             // collection.
             Body::Hdd(hdd) => hdd.parts.retries.share != Ratio::ZERO,
             Body::Ssd(_) => true,
-            Body::Other(_) | Body::Fixed { .. } => false,
+            Body::Other(_) | Body::Volume(_) | Body::Fixed { .. } => false,
         }
     }
 
@@ -277,6 +281,7 @@ impl Profile {
             Body::Hdd(hdd) => hdd.parts.mechanics.geometry.capacity(),
             Body::Ssd(ssd) => ssd.capacity,
             Body::Other(blueprint) => blueprint.capacity(),
+            Body::Volume(volume) => volume.capacity,
             Body::Fixed { capacity, .. } => *capacity,
         }
     }
@@ -285,7 +290,7 @@ impl Profile {
     pub fn rotates(&self) -> bool {
         match &self.body {
             Body::Hdd(_) | Body::Other(_) => true,
-            Body::Ssd(_) | Body::Fixed { .. } => false,
+            Body::Ssd(_) | Body::Volume(_) | Body::Fixed { .. } => false,
         }
     }
 
@@ -298,7 +303,7 @@ impl Profile {
     pub fn write_buffer(&self) -> Option<Bytes> {
         match &self.body {
             Body::Ssd(ssd) => Some(ssd.buffer()),
-            Body::Hdd(_) | Body::Other(_) | Body::Fixed { .. } => None,
+            Body::Hdd(_) | Body::Other(_) | Body::Volume(_) | Body::Fixed { .. } => None,
         }
     }
 
@@ -306,7 +311,7 @@ impl Profile {
     pub fn rpm(&self) -> Option<u64> {
         match &self.body {
             Body::Hdd(hdd) => Some(hdd.milli_rpm().div_ceil(1000)),
-            Body::Ssd(_) | Body::Other(_) | Body::Fixed { .. } => None,
+            Body::Ssd(_) | Body::Other(_) | Body::Volume(_) | Body::Fixed { .. } => None,
         }
     }
 
@@ -315,7 +320,7 @@ impl Profile {
         match &self.body {
             Body::Hdd(hdd) => hdd.queue_depth,
             Body::Ssd(ssd) => ssd.queue_depth,
-            Body::Other(_) | Body::Fixed { .. } => 1,
+            Body::Other(_) | Body::Volume(_) | Body::Fixed { .. } => 1,
         }
     }
 
@@ -349,6 +354,7 @@ impl Profile {
                 Body::Hdd(Box::new(hdd))
             }
             Kind::Ssd => Body::Ssd(Box::new(SsdProfile::assemble(raw)?)),
+            Kind::Volume => Body::Volume(Box::new(volume::assemble(raw)?)),
             Kind::Fixed => Body::Fixed {
                 capacity: required(raw.capacity_bytes, "capacity_bytes")?.0,
                 service: required(raw.service, "service")?.0,

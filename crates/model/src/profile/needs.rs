@@ -54,7 +54,7 @@ impl Profile {
                 // In the steady state such blocks are full.
                 let state = options.precondition.unwrap_or(ssd.precondition);
                 let fills = !flushes && state != Precondition::Steady;
-                if rw.writes() && fills && !ssd.has_slc() && !ssd.protected {
+                if rw.writes() && fills && !ssd.has_slc(state) && !ssd.protected {
                     missing.push(SLC_BLOCKS);
                 }
                 if flushes && !ssd.protected && !ssd.writes_map() {
@@ -69,7 +69,7 @@ impl Profile {
                     missing.push(BOTH_SECTORS);
                 }
             }
-            Body::Other(_) | Body::Fixed { .. } => {}
+            Body::Other(_) | Body::Volume(_) | Body::Fixed { .. } => {}
         }
         missing
     }

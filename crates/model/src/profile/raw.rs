@@ -203,6 +203,10 @@ profile_keys! {
     slc_read: Short,
     slc_program: Short,
     slc_fold_after: Patience,
+    /// The share of the free space that is written as SLC in addition to `slc_bytes`.
+    slc_free_share: Share,
+    /// Bits of a cell; default: as many as there are kinds of page.
+    cell_bits: Count<1, 5>,
     /// Of a page that is closed for a flush, and of a page of the map.
     flush_program: Short,
     /// Pages of the map that a flush writes behind the data.
@@ -212,6 +216,8 @@ profile_keys! {
     victim_draws: Count<1, 1000>,
     low_water: Count<1, 64>,
     map_cache_bytes: Memory,
+    /// Time that each command needs to look into a map outside of the controller.
+    map_access: Short,
     power_loss_protection: Switch,
     // Controller of a solid-state drive.
     command_processing: Short,
@@ -219,9 +225,29 @@ profile_keys! {
     read_processing: Short,
     write_processing: Short,
     flush_processing: Short,
+    /// Bytes that a cold drive moves before heat slows it down to `throttle_mb_per_s`.
+    throttle_after: SlcSize,
+    throttle_mb_per_s: Count<1, 100_000>,
     // The modelled part and its initial state.
     scale: Scale,
     precondition: Precondition,
+    // A volume of a cloud.
+    iops: Count<1, 10_000_000>,
+    /// Instead of `iops`, by size, within these limits.
+    iops_per_gib: Count<1, 10_000>,
+    iops_min: Count<1, 10_000_000>,
+    iops_max: Count<1, 10_000_000>,
+    /// While credits last, which the unused part of `iops` saves up.
+    burst_iops: Count<1, 10_000_000>,
+    burst_credits: Count<1, 4_000_000_000>,
+    bytes_per_s: SlcSize,
+    burst_bytes_per_s: SlcSize,
+    burst_bytes: SlcSize,
+    /// The largest request that counts as one.
+    io_bytes: Memory,
+    latency: Short,
+    /// Of the first access to each 512 KiB, which come from a snapshot.
+    first_touch: Short,
     // A drive of exactly known service time.
     service: Short,
     servers: Count<1, 4096>,
@@ -257,7 +283,7 @@ impl Lacks {
 
 /// The tables of a profile. Leaf keys are unique over all of them, so that an override may omit the
 /// heading.
-pub(super) const TABLES: [&str; 13] = [
+pub(super) const TABLES: [&str; 14] = [
     "drive",
     "geometry",
     "seek",
@@ -270,6 +296,7 @@ pub(super) const TABLES: [&str; 13] = [
     "processing",
     "modelled",
     "attachment",
+    "volume",
     "fixed",
 ];
 
@@ -330,6 +357,15 @@ impl Raw {
             base.spare = None;
         } else if self.spare.is_some() {
             base.raw_bytes = None;
+        }
+        if self.iops.is_some() || self.iops_per_gib.is_some() {
+            (base.iops, base.iops_per_gib) = (None, None);
+            (base.iops_min, base.iops_max) = (None, None);
+            // Credits belong to the rate that saves them up.
+            (base.burst_iops, base.burst_credits) = (None, None);
+        }
+        if self.bytes_per_s.is_some() {
+            (base.burst_bytes_per_s, base.burst_bytes) = (None, None);
         }
         if self.zones.is_some() {
             (base.sectors_per_track_outer, base.sectors_per_track_inner) = (None, None);

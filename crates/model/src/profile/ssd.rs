@@ -3,13 +3,17 @@
 use drivelab_core::units::Bytes;
 use drivelab_core::{Invalid, Ratio, Sectors, Span, invalid};
 
+use super::hdd::ScsiBus;
 use super::raw::{Raw, required};
 use super::values::{Factor, Interface, VictimsName};
 use crate::controller::Link;
 use crate::options::Switch;
 use crate::ssd::flash::{FlashRules, PageTimes, Retry, Suspend};
 use crate::ssd::ftl::{Choice, Rules, Shape};
-use crate::ssd::{BackendRules, CommitRules, MapCache, Precondition, Scale, SlcRules, SsdParts};
+use crate::ssd::{
+    BackendRules, CommitRules, DynamicSlc, MapCache, Precondition, Scale, SlcRules, SsdParts,
+    Throttle,
+};
 
 /// A checked solid-state drive, which can be built at the profile's scale.
 #[derive(Debug, Clone)]
@@ -35,9 +39,15 @@ pub(crate) struct SsdProfile {
     map_cache: Option<Bytes>,
     /// Size of the SLC blocks; zero for none.
     slc: Bytes,
+    /// The share of the free space that is written as SLC, and the bits of a cell.
+    slc_free: Ratio,
+    cell_bits: u32,
     fold_after: Span,
     /// Pages of the map that a flush writes.
     map_pages: Option<u32>,
+    throttle: Option<Throttle>,
+    /// The bus of a card or a stick, which is behind no link.
+    pub(crate) bus: ScsiBus,
 }
 
 /// The requested model of a drive.
@@ -84,11 +94,14 @@ impl SsdProfile {
             return Err(invalid!("`page_bytes` is not a multiple of {UNIT}"));
         }
         let interface = raw.interface.unwrap_or(Interface::Sata);
+        let kinds = raw.page_read.as_ref().map_or(1, Vec::len);
+        let kinds = u32::try_from(kinds).expect("a list in a file is short");
         // PCIe 3.0 x4 and the depth of Linux' queues; SATA has 32 tags in its protocol.
         let (link, queue_depth) = match interface {
             Interface::Nvme => (Link::Pcie { generation: 3, lanes: 4 }, 1023),
             Interface::Sata | Interface::Scsi => (Link::Sata3, 32),
         };
+        let map_access = raw.map_access.map_or(Span::ZERO, |span| span.0);
         let profile = Self {
             capacity: required(raw.capacity_bytes, "capacity_bytes")?.0,
             interface,
@@ -110,8 +123,8 @@ impl SsdProfile {
                 raw: total_bytes(raw)?,
             },
             times: Processing {
-                read: required(raw.read_processing, "read_processing")?.0,
-                write: required(raw.write_processing, "write_processing")?.0,
+                read: required(raw.read_processing, "read_processing")?.0 + map_access,
+                write: required(raw.write_processing, "write_processing")?.0 + map_access,
                 flush: required(raw.flush_processing, "flush_processing")?.0,
             },
             choice: victim_choice(raw)?,
@@ -119,14 +132,18 @@ impl SsdProfile {
             buffer: required(raw.write_cache_bytes, "write_cache_bytes")?.0.bytes(),
             map_cache: raw.map_cache_bytes.map(|bytes| bytes.0.bytes()),
             slc: raw.slc_bytes.map_or(Bytes::new(0), |bytes| bytes.0),
+            slc_free: raw.slc_free_share.map_or(Ratio::ZERO, |share| share.0),
+            cell_bits: raw.cell_bits.map_or(kinds, |count| count.0),
             fold_after: raw.slc_fold_after.map_or(FOLD_AFTER, |patience| patience.0),
             map_pages: raw.flush_map_pages.map(|count| count.0),
+            throttle: throttle(raw)?,
+            bus: ScsiBus {
+                bytes_per_s: raw.bus_mb_per_s.map_or(25, |rate| u64::from(rate.0)) * 1_000_000,
+                per_command: raw.bus_overhead.map_or(Span::ZERO, |span| span.0),
+            },
         };
         let sata = interface == Interface::Sata;
-        if interface == Interface::Scsi {
-            return Err("a solid-state drive has the interface `sata` or `nvme`".into());
-        }
-        if sata != profile.link.is_sata() {
+        if interface != Interface::Scsi && sata != profile.link.is_sata() {
             return Err(invalid!("a link of `{}` does not fit the interface", profile.link));
         }
         // Built once here, so that later builds at the profile's scale cannot fail.
@@ -160,8 +177,10 @@ impl SsdProfile {
         let (dies, slots_per_block) = (self.flash.dies, chip.pages / parts * page_slots);
         let die_units = raw / UNIT / u64::from(dies);
         let slc = self.slc_rules(scale);
-        let slc_blocks = slc.map_or(0, |slc| u64::from(slc.blocks));
-        // SLC blocks come out of the same flash.
+        let slc_blocks = slc.map_or(0, |slc| {
+            u64::from(slc.dynamic.map_or(slc.blocks, |dynamic| dynamic.set_aside))
+        });
+        // SLC blocks that are set aside come out of the same flash.
         let blocks = (die_units / u64::from(chip.pages * page_slots)).saturating_sub(slc_blocks);
         let units = self.capacity.get() / UNIT_SECTORS / u64::from(parts);
         let (Ok(units), Ok(blocks_per_die)) = (u32::try_from(units), u32::try_from(blocks)) else {
@@ -189,6 +208,11 @@ impl SsdProfile {
             protected: self.protected,
             fold_after: self.fold_after,
             commit: self.map_pages.map(|map_pages| CommitRules { map_pages }),
+            throttle: self.throttle.map(|hot| Throttle {
+                // In proportion, so that heat and full caches come in the same order.
+                after: hot.after / u64::from(parts),
+                ..hot
+            }),
             map_cache: self.map_cache.map(|memory| MapCache {
                 units: MAP_UNITS,
                 // A smaller model has the same share of its map in memory.
@@ -201,21 +225,32 @@ impl SsdProfile {
         Ok(ssd)
     }
 
-    /// The SLC blocks of a die. A cell has as many bits as there are kinds of page, and stores one
-    /// of them in these blocks.
+    /// The SLC blocks of a die. A cell stores one of its bits in them.
     fn slc_rules(&self, scale: Scale) -> Option<SlcRules> {
-        let (chip, kinds) = (&self.chip, self.flash.pages.len());
-        let pages = u64::from(chip.pages / scale.parts()) / kinds as u64;
+        let (chip, bits) = (&self.chip, self.cell_bits);
+        let pages = u64::from(chip.pages / scale.parts()) / u64::from(bits);
         let slots_per_block = pages.max(1) * u64::from(chip.units_per_page * chip.planes);
-        let die_units = self.slc.get() / UNIT / u64::from(self.flash.dies);
-        let blocks = die_units / u64::from(scale.parts()) / slots_per_block;
-        let [blocks, slots_per_block] =
-            [blocks, slots_per_block].map(|count| u32::try_from(count).expect("a share of a die"));
-        (blocks > 0).then_some(SlcRules { blocks, slots_per_block })
+        let blocks_of = |bytes: u64| {
+            let die_units = bytes / UNIT / u64::from(self.flash.dies);
+            let blocks = die_units / u64::from(scale.parts()) / slots_per_block;
+            u32::try_from(blocks).expect("a share of a die")
+        };
+        let set_aside = blocks_of(self.slc.get());
+        let free = share_of(self.capacity.bytes().get(), self.slc_free) / u64::from(bits);
+        let dynamic = (self.slc_free > Ratio::ZERO).then_some(DynamicSlc {
+            set_aside,
+            share: self.slc_free,
+            bits,
+        });
+        let blocks = set_aside + if dynamic.is_some() { blocks_of(free) } else { 0 };
+        let slots_per_block = u32::try_from(slots_per_block).expect("a share of a die");
+        (blocks > 0).then_some(SlcRules { blocks, slots_per_block, dynamic })
     }
 
-    pub(crate) fn has_slc(&self) -> bool {
-        self.slc > Bytes::new(0)
+    /// Returns true if a part of the flash is written as SLC in `state`.
+    pub(crate) fn has_slc(&self, state: Precondition) -> bool {
+        let in_free_space = self.slc_free > Ratio::ZERO && state == Precondition::Fresh;
+        self.slc > Bytes::new(0) || in_free_space
     }
 
     /// Returns true if a flush writes the map.
@@ -230,6 +265,17 @@ impl SsdProfile {
     /// Size of its volatile cache; `None` if acknowledged data is durable.
     pub(crate) fn volatile_cache(&self) -> Option<Bytes> {
         (!self.protected).then_some(self.buffer)
+    }
+}
+
+fn throttle(raw: &Raw) -> Result<Option<Throttle>, Invalid> {
+    match (raw.throttle_after, raw.throttle_mb_per_s) {
+        (None, None) => Ok(None),
+        (Some(after), Some(rate)) => {
+            let bytes_per_s = u64::from(rate.0) * 1_000_000;
+            Ok(Some(Throttle { after: after.0.get(), bytes_per_s }))
+        }
+        _ => Err("`throttle_after` and `throttle_mb_per_s` need each other".into()),
     }
 }
 
@@ -302,7 +348,7 @@ fn scaled(factor: Option<Factor>, time: Span) -> Span {
 }
 
 fn slc_times(raw: &Raw) -> Result<Option<PageTimes>, Invalid> {
-    if raw.slc_bytes.is_none() {
+    if raw.slc_bytes.is_none() && raw.slc_free_share.is_none() {
         return match raw.slc_read.or(raw.slc_program) {
             Some(_) => Err("`slc_read` and `slc_program` need `slc_bytes`".into()),
             None => Ok(None),

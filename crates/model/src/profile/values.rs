@@ -34,13 +34,14 @@ impl<const MIN: u32, const MAX: u32> Open for Count<MIN, MAX> {
 pub(super) enum Kind {
     Hdd,
     Ssd,
+    Volume,
     Fixed,
 }
 
 impl Choice for Kind {
     const WHAT: &'static str = "kind of drive";
     const NAMES: &'static [(&'static str, Self)] =
-        &[("hdd", Self::Hdd), ("ssd", Self::Ssd), ("fixed", Self::Fixed)];
+        &[("hdd", Self::Hdd), ("ssd", Self::Ssd), ("volume", Self::Volume), ("fixed", Self::Fixed)];
 }
 choice_as_text!(Kind);
 

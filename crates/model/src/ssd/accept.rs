@@ -1,6 +1,6 @@
 //! Acceptance of commands by the controller.
 
-use drivelab_core::{Op, Request, ServedBy, Time};
+use drivelab_core::{Op, Request, ServedBy, Span, Time};
 
 use super::ftl::Unit;
 use super::read_ahead::PAGES_MAX;
@@ -32,7 +32,11 @@ impl Ssd {
             Op::Write => self.port.receive_all(now, request.sectors) + self.parts.write_processing,
             Op::Flush | Op::Trim => now + self.parts.flush_processing,
         };
-        self.in_processing.push(ready, tag);
+        let hot = match (&mut self.heat, request.op.transfers()) {
+            (Some(heat), true) => heat.take(now, request.sectors.bytes().get()),
+            _ => Span::ZERO,
+        };
+        self.in_processing.push(ready.max(now + hot), tag);
     }
 
     pub(super) fn begin(&mut self, now: Time, tag: Tag, events: &mut Events) {

@@ -15,15 +15,15 @@ mod parts;
 mod read_ahead;
 mod state;
 
-pub use backend::{BackendRules, SlcRules};
-pub use parts::{CommitRules, MapCache, PartsError, SsdParts};
+pub use backend::{BackendRules, DynamicSlc, SlcRules};
+pub use parts::{CommitRules, MapCache, PartsError, SsdParts, Throttle};
 pub use state::{Precondition, Scale};
 
 use std::collections::VecDeque;
 
 use drivelab_core::{Destaged, Lba, Op, Ratio, Request, Rng, Sectors, ServedBy, Span, Time};
 
-use crate::controller::Port;
+use crate::controller::{Bucket, Port};
 use crate::counters::Counters;
 use crate::event::{Event, EventQueue, Events};
 use crate::stack::Mechanism;
@@ -88,6 +88,8 @@ pub(crate) struct Ssd {
     commits: Option<Commits>,
     cached_map: Option<CachedMap>,
     stream: Stream,
+    /// What it may move before it is hot.
+    heat: Option<Bucket>,
     /// Flushes that wait until the buffer is clean; no write enters it meanwhile.
     drains: VecDeque<Tag>,
     outcomes: Vec<Outcome>,
@@ -121,6 +123,7 @@ impl Ssd {
             commits: parts.commit.map(|rules| Commits::new(rules, tags)),
             cached_map: parts.map_cache.map(|rules| CachedMap::new(rules, units)),
             stream: Stream::default(),
+            heat: parts.throttle.map(|hot| Bucket::full(hot.bytes_per_s, hot.after)),
             drains: VecDeque::with_capacity(tags),
             outcomes: Vec::with_capacity(tags),
             under_way: 0,

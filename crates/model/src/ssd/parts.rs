@@ -31,6 +31,8 @@ pub struct SsdParts {
     pub fold_after: Span,
     /// The cached part of the map; `None` if all of it is in memory.
     pub map_cache: Option<MapCache>,
+    /// What heat leaves of its rate; `None` if it is never hot.
+    pub throttle: Option<Throttle>,
 }
 
 /// The writing of the map for flushes and durable writes.
@@ -38,6 +40,15 @@ pub struct SsdParts {
 pub struct CommitRules {
     /// Pages of the map that a commit programs one after another, behind the data.
     pub map_pages: u32,
+}
+
+/// Heat: a drive that has moved much in a short time slows down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Throttle {
+    /// Bytes that a cold drive moves before.
+    pub after: u64,
+    /// Bytes a second that it moves for ever.
+    pub bytes_per_s: u64,
 }
 
 /// A map on the flash with parts of it in memory.

@@ -54,6 +54,7 @@ fn parts(dies: u32, blocks_per_die: u32, units: u32) -> SsdParts {
         commit: None,
         fold_after: Span::from_ms(100),
         map_cache: None,
+        throttle: None,
     }
 }
 
@@ -468,7 +469,7 @@ fn every_request_is_answered_once() {
 fn with_slc(parts: SsdParts) -> SsdParts {
     let slc = PageTimes { read: Span::from_us(20), program: Span::from_us(100) };
     let flash = FlashRules { slc: Some(slc), ..parts.backend.flash };
-    let slc = Some(SlcRules { blocks: 2, slots_per_block: 16 });
+    let slc = Some(SlcRules { blocks: 2, slots_per_block: 16, dynamic: None });
     SsdParts { backend: BackendRules { flash, slc, ..parts.backend }, ..parts }
 }
 

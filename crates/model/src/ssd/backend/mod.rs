@@ -3,7 +3,7 @@
 mod pages;
 mod slc;
 
-pub use slc::SlcRules;
+pub use slc::{DynamicSlc, SlcRules};
 
 use std::collections::VecDeque;
 
@@ -88,6 +88,12 @@ struct Folding {
     reading: Vec<Vec<(Unit, Slot)>>,
     /// Units read but not written to other blocks yet.
     read: VecDeque<(Unit, Slot)>,
+}
+
+/// Units of free space of a die: of the capacity, not of the flash.
+fn free_units(ftl: &Ftl, die: Die) -> u32 {
+    let Shape { units, dies, .. } = *ftl.shape();
+    units.div_ceil(dies).saturating_sub(ftl.valid(die))
 }
 
 /// The kinds of token: the two highest bits.
@@ -226,7 +232,8 @@ impl Backend {
         if let Some(slc) = &mut self.slc {
             // Its data has been overwritten since, and no pause let the blocks be erased.
             for die in (0..self.ftl.shape().dies).map(Die) {
-                while slc.has_space(die) {
+                let free = free_units(&self.ftl, die);
+                while slc.has_space(die, free) {
                     slc.append(die, None);
                 }
             }
@@ -238,14 +245,36 @@ impl Backend {
     ///
     /// Dies take turns page by page, so that each page fills before the next is begun.
     pub(super) fn write(&mut self, now: Time, unit: Unit) -> bool {
-        self.write_as_slc(now, unit) || self.write_out(now, unit, true)
+        self.write_as_slc(now, unit)
+            || (!self.must_give_back(now) && self.write_out(now, unit, true))
+    }
+
+    /// Folds SLC blocks of the current die that take space from other data; returns true if a
+    /// write must wait for it.
+    #[inline]
+    fn must_give_back(&mut self, now: Time) -> bool {
+        let Some(slc) = self.slc.as_ref().filter(|slc| slc.is_dynamic()) else { return false };
+        let die = self.current;
+        let excess = slc.excess(die, free_units(&self.ftl, die));
+        if excess > 0 {
+            self.fold_on(now, die);
+        }
+        // One block may be late: all dies fold while the host writes.
+        excess > 1
+    }
+
+    /// Returns true if SLC blocks of `die` take space from other data.
+    fn is_pressed(&self, die: Die) -> bool {
+        let slc = self.slc.as_ref().filter(|slc| slc.is_dynamic());
+        slc.is_some_and(|slc| slc.excess(die, free_units(&self.ftl, die)) > 0)
     }
 
     fn write_as_slc(&mut self, now: Time, unit: Unit) -> bool {
         let (Some(slc), Some(first)) = (&mut self.slc, self.slc_current) else { return false };
         let dies = self.ftl.shape().dies;
         let mut all = (0..dies).map(|later| Die((first.0 + later) % dies));
-        let Some(die) = all.find(|die| slc.has_space(*die)) else {
+        let ftl = &self.ftl;
+        let Some(die) = all.find(|die| slc.has_space(*die, free_units(ftl, *die))) else {
             self.slc_current = None;
             return false;
         };
@@ -298,6 +327,9 @@ impl Backend {
     /// Drops `unit`; returns true if it was on the flash.
     pub(super) fn trim(&mut self, unit: Unit) -> bool {
         self.stuck = false;
+        if self.slc_current.is_none() && self.slc.as_ref().is_some_and(Slc::is_dynamic) {
+            self.slc_current = Some(Die(0));
+        }
         let in_slc = self.slc.as_mut().is_some_and(|slc| slc.forget(unit));
         self.ftl.trim(unit) || in_slc
     }
@@ -352,11 +384,10 @@ impl Backend {
             }
             self.folding.read.pop_front();
         }
-        if !self.folding.allowed {
-            return;
-        }
         for die in (0..self.ftl.shape().dies).map(Die) {
-            self.fold_on(now, die);
+            if self.folding.allowed || self.is_pressed(die) {
+                self.fold_on(now, die);
+            }
         }
     }
 

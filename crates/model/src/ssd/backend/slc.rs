@@ -1,9 +1,12 @@
 //! Blocks written as SLC: one bit for each cell, fast, and folded to the other blocks while the
 //! drive is idle.
 //!
-//! Each die has a fixed number of them, written as a log: the oldest block is folded first. A unit
+//! Each die has a number of them, written as a log: the oldest block is folded first. The number
+//! is fixed, or part of it is free space, and shrinks as the drive fills. A unit
 //! is valid until the host overwrites it or a fold has moved it. The slots of these blocks follow
 //! those of all other blocks.
+
+use drivelab_core::Ratio;
 
 use crate::ssd::ftl::{Die, Slot, Unit};
 
@@ -12,10 +15,39 @@ const NONE: u32 = u32::MAX;
 /// Blocks that are written as SLC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SlcRules {
-    /// Blocks of each die.
+    /// Blocks of each die, at most.
     pub blocks: u32,
     /// Units of one of them as SLC.
     pub slots_per_block: u32,
+    /// The part of them that is free space; none where all are set aside.
+    pub dynamic: Option<DynamicSlc>,
+}
+
+/// SLC blocks in free space: as a drive fills, they must be folded and given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DynamicSlc {
+    /// Blocks of each die that are set aside in any state.
+    pub set_aside: u32,
+    /// The share of the free space that is written as SLC.
+    pub share: Ratio,
+    /// Bits of a cell, of which SLC stores one.
+    pub bits: u32,
+}
+
+impl SlcRules {
+    /// Returns true if some blocks are SLC in any state of the drive.
+    pub(crate) fn is_set_aside(&self) -> bool {
+        self.dynamic.is_none_or(|dynamic| dynamic.set_aside > 0)
+    }
+
+    /// The blocks of a die with `free` units of free space.
+    fn limit(&self, free: u32) -> u32 {
+        let Some(dynamic) = self.dynamic else { return self.blocks };
+        let units = u64::from(free) * dynamic.share.billionths() / Ratio::ONE.billionths();
+        let blocks = units / u64::from(dynamic.bits * self.slots_per_block);
+        let free = u32::try_from(blocks).expect("fewer than units");
+        (dynamic.set_aside + free).min(self.blocks)
+    }
 }
 
 /// A log that runs around the blocks of one die.
@@ -72,9 +104,22 @@ impl Slc {
         (slot != NONE).then_some(Slot(slot))
     }
 
+    /// Returns true if `die`, which has `free` units of free space, has space for another unit.
     #[inline]
-    pub(super) fn has_space(&self, die: Die) -> bool {
-        self.logs[die.0 as usize].used < self.per_die()
+    pub(super) fn has_space(&self, die: Die, free: u32) -> bool {
+        let used = self.logs[die.0 as usize].used;
+        let is_begun = !used.is_multiple_of(self.rules.slots_per_block);
+        is_begun || used / self.rules.slots_per_block < self.rules.limit(free)
+    }
+
+    /// Full blocks of `die` beyond those that its free space allows.
+    pub(super) fn excess(&self, die: Die, free: u32) -> u32 {
+        let full = self.logs[die.0 as usize].used / self.rules.slots_per_block;
+        full.saturating_sub(self.rules.limit(free))
+    }
+
+    pub(super) const fn is_dynamic(&self) -> bool {
+        self.rules.dynamic.is_some()
     }
 
     /// The last written slot of `die`, if its page of `page_slots` is incomplete.
@@ -92,7 +137,10 @@ impl Slc {
 
     /// Appends `unit`, or padding, to the log of `die`.
     pub(super) fn append(&mut self, die: Die, unit: Option<Unit>) -> Slot {
-        debug_assert!(self.has_space(die), "the log of {die:?} is full");
+        debug_assert!(
+            self.logs[die.0 as usize].used < self.per_die(),
+            "the log of {die:?} is full"
+        );
         let slot = self.at(die, self.logs[die.0 as usize].used);
         self.logs[die.0 as usize].used += 1;
         if let Some(unit) = unit {
@@ -193,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_block_that_was_read_keeps_what_has_no_other_place() {
-        let (die, rules) = (Die(0), SlcRules { blocks: 2, slots_per_block: 4 });
+        let (die, rules) = (Die(0), SlcRules { blocks: 2, slots_per_block: 4, dynamic: None });
         let mut slc = Slc::new(rules, 100, 1, 10);
         for unit in 0..4 {
             slc.append(die, Some(Unit(unit)));
@@ -208,5 +256,19 @@ mod tests {
         assert!(slc.is_folded(die));
         slc.erased(die);
         assert_eq!(slc.check(), 0);
+    }
+
+    #[test]
+    fn blocks_in_free_space_shrink_with_it() {
+        let dynamic = Some(DynamicSlc { set_aside: 1, share: Ratio::percent(50), bits: 3 });
+        let rules = SlcRules { blocks: 9, slots_per_block: 4, dynamic };
+        assert_eq!([0, 23, 24, 48, 1000].map(|free| rules.limit(free)), [1, 1, 2, 3, 9]);
+        let (die, mut slc) = (Die(0), Slc::new(rules, 100, 1, 100));
+        for unit in 0..12 {
+            assert!(slc.has_space(die, 48));
+            slc.append(die, Some(Unit(unit)));
+        }
+        assert!(!slc.has_space(die, 48));
+        assert_eq!([slc.excess(die, 48), slc.excess(die, 0)], [0, 2]);
     }
 }

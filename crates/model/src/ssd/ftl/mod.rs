@@ -143,6 +143,12 @@ impl Ftl {
         })
     }
 
+    /// Units on `die`.
+    #[inline]
+    pub fn valid(&self, die: Die) -> u32 {
+        self.dies[die.index()].valid
+    }
+
     /// Its numbers of dies, blocks, slots and units.
     pub fn shape(&self) -> &Shape {
         &self.shape
