@@ -130,7 +130,7 @@ fn not_disk(facts: RunFacts<'_>, target: TargetFacts<'_>) -> Option<String> {
     }
     let typical = facts.total.service().quantile(Ratio::percent(50))?;
     // A trim moves no data, so its speed says nothing about the medium.
-    let memory = target.direct && !facts.workload.rw.trims() && typical < QUICKEST_DISK;
+    let memory = target.direct && !facts.workload.rw.only_trims() && typical < QUICKEST_DISK;
     memory.then(|| {
         format!(
             "half of the requests took less than {typical}, faster than any disk: memory behind the \

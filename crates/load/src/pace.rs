@@ -43,7 +43,7 @@ impl Closed {
     pub(super) fn new(pace: Pace, start: Time) -> Self {
         let think_time = match pace {
             Pace::Closed { think_time, .. } => think_time,
-            Pace::Fixed { .. } | Pace::Poisson { .. } => Span::ZERO,
+            Pace::Fixed { .. } | Pace::Poisson { .. } | Pace::Slow { .. } => Span::ZERO,
         };
         Self { due: (0..pace.iodepth()).map(|_| start).collect(), think_time }
     }

@@ -61,6 +61,8 @@ pub fn summary(workload: &Workload) -> String {
         Rw::RandWrite => format!("random {blocks} writes"),
         Rw::Trim => format!("sequential {blocks} deallocations"),
         Rw::RandTrim => format!("random {blocks} deallocations"),
+        Rw::TrimWrite => format!("sequential {blocks} deallocations, each written after it"),
+        Rw::RandTrimWrite => format!("random {blocks} deallocations, each written after it"),
         Rw::ReadWrite | Rw::RandRw => {
             let order = if workload.rw.is_random() { "random" } else { "sequential" };
             format!("{order} {blocks} reads ({}) and writes", workload.read_share)
@@ -70,6 +72,7 @@ pub fn summary(workload: &Workload) -> String {
         Pace::Closed { iodepth: 1, .. } => "one at a time".into(),
         Pace::Closed { iodepth, .. } => format!("{iodepth} outstanding"),
         Pace::Fixed { per_s, .. } => format!("{per_s} a second"),
+        Pace::Slow { rate, .. } => format!("{rate} bytes per second"),
         Pace::Poisson { per_s, .. } => format!("{per_s} per second, Poisson"),
     };
     format!("{kind}, {pace}")

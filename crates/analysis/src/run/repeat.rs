@@ -65,6 +65,10 @@ fn options(workload: &Workload) -> Vec<String> {
             words.option("iodepth", Some(iodepth.to_string()));
             words.option("rate-iops", Some(per_s.to_string()));
         }
+        Pace::Slow { rate, iodepth, .. } => {
+            words.option("iodepth", Some(iodepth.to_string()));
+            words.option("rate", Some(rate.to_string()));
+        }
     }
     let drawn = (workload.distribution != Distribution::Uniform).then_some(&workload.distribution);
     words.option("random-distribution", drawn.map(ToString::to_string));

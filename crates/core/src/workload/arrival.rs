@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::rng::Rng;
-use crate::units::{Span, Time};
+use crate::units::{Bytes, Span, Time};
 
 /// The pace of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +31,16 @@ pub enum Pace {
         /// Requests that may be outstanding; later ones are sent late and count as late.
         iodepth: u32,
     },
+    /// Open loop with less than one request per second: one block as often as the rate of bytes
+    /// allows.
+    Slow {
+        /// Bytes per second, fewer than a block has.
+        rate: Bytes,
+        /// Bytes of a block, in the mean.
+        block: Bytes,
+        /// Requests that may be outstanding; later ones are sent late and count as late.
+        iodepth: u32,
+    },
 }
 
 impl Pace {
@@ -39,7 +49,8 @@ impl Pace {
         match self {
             Self::Closed { iodepth, .. }
             | Self::Fixed { iodepth, .. }
-            | Self::Poisson { iodepth, .. } => iodepth,
+            | Self::Poisson { iodepth, .. }
+            | Self::Slow { iodepth, .. } => iodepth,
         }
     }
 }
@@ -54,6 +65,15 @@ pub enum Arrivals {
     Fixed {
         /// Requests per second.
         per_s: u64,
+        /// Arrivals so far.
+        count: u64,
+    },
+    /// Evenly spaced, less than one per second.
+    Slow {
+        /// Bytes per second.
+        rate: u64,
+        /// Bytes of a block.
+        block: u64,
         /// Arrivals so far.
         count: u64,
     },
@@ -78,6 +98,9 @@ impl Arrivals {
         match pace {
             Pace::Closed { .. } => None,
             Pace::Fixed { per_s, .. } => Some(Self::Fixed { per_s, count: 0 }),
+            Pace::Slow { rate, block, .. } => {
+                Some(Self::Slow { rate: rate.get(), block: block.get(), count: 0 })
+            }
             Pace::Poisson { per_s, .. } => {
                 Some(Self::Poisson { per_s, at: 0, rng: Rng::new(seed) })
             }
@@ -93,6 +116,11 @@ impl Arrivals {
                 let ns = u128::from(*count) * NS_PER_S / u128::from(*per_s);
                 *count += 1;
                 ns
+            }
+            Self::Slow { rate, block, count } => {
+                let bytes = u128::from(*count) * u128::from(*block);
+                *count += 1;
+                bytes * NS_PER_S / u128::from(*rate)
             }
             Self::Poisson { per_s, at, rng } => {
                 let mean = (NS_PER_S << FRACTION) / u128::from(*per_s);
@@ -113,6 +141,11 @@ impl Arrivals {
                 let before = (u128::from(end.ns()) * u128::from(*per_s)).div_ceil(NS_PER_S);
                 before.saturating_sub(u128::from(*count))
             }
+            Self::Slow { rate, block, count } => {
+                let bytes = u128::from(end.ns()) * u128::from(*rate);
+                let before = bytes.div_ceil(NS_PER_S * u128::from(*block));
+                before.saturating_sub(u128::from(*count))
+            }
             Self::Poisson { per_s, at, .. } => {
                 let left = (u128::from(end.ns()) << FRACTION).saturating_sub(*at) >> FRACTION;
                 left * u128::from(*per_s) / NS_PER_S
@@ -124,7 +157,9 @@ impl Arrivals {
     /// Skips `count` arrivals; for a Poisson process at its mean rate.
     pub fn skip(&mut self, skipped: u64) {
         match self {
-            Self::Fixed { count, .. } => *count = count.saturating_add(skipped),
+            Self::Fixed { count, .. } | Self::Slow { count, .. } => {
+                *count = count.saturating_add(skipped)
+            }
             Self::Poisson { per_s, at, .. } => {
                 *at += u128::from(skipped) * (NS_PER_S << FRACTION) / u128::from(*per_s);
             }
@@ -166,6 +201,18 @@ mod tests {
         assert_eq!(left(&arrivals, 30_000_000_000), 30_000_000_000);
         arrivals.skip(10_000_000_000);
         assert_eq!(left(&arrivals, 30_000_000_000), 20_000_000_000);
+    }
+
+    #[test]
+    fn a_block_may_take_longer_than_a_second() {
+        let pace = Pace::Slow { rate: Bytes::kib(1), block: Bytes::kib(4), iodepth: 1 };
+        let mut arrivals = Arrivals::new(pace, 0).unwrap();
+        let left = arrivals.left_before(Time::from_ns(4_000_000_001));
+        assert_eq!(left, 2, "at 0 and after four seconds");
+        arrivals.skip(1);
+        assert_eq!(arrivals.next_at().ns(), 4_000_000_000);
+        assert_eq!(arrivals.next_at().ns(), 8_000_000_000);
+        assert_eq!(arrivals.left_before(Time::from_ns(12_000_000_000)), 0);
     }
 
     #[test]

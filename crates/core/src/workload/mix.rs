@@ -22,6 +22,10 @@ pub enum Rw {
     Trim,
     /// Deallocation at random.
     RandTrim,
+    /// Deallocation in order, each block written after it.
+    TrimWrite,
+    /// Deallocation at random, each block written after it.
+    RandTrimWrite,
 }
 
 impl Choice for Rw {
@@ -36,6 +40,8 @@ impl Choice for Rw {
         ("randrw", Self::RandRw),
         ("trim", Self::Trim),
         ("randtrim", Self::RandTrim),
+        ("trimwrite", Self::TrimWrite),
+        ("randtrimwrite", Self::RandTrimWrite),
     ];
 
     fn is_destructive(self) -> bool {
@@ -47,7 +53,10 @@ choice_as_text!(Rw);
 impl Rw {
     /// True if addresses are drawn at random.
     pub const fn is_random(self) -> bool {
-        matches!(self, Self::RandRead | Self::RandWrite | Self::RandRw | Self::RandTrim)
+        matches!(
+            self,
+            Self::RandRead | Self::RandWrite | Self::RandRw | Self::RandTrim | Self::RandTrimWrite
+        )
     }
 
     /// True if any request destroys existing data.
@@ -61,13 +70,23 @@ impl Rw {
     }
 
     /// True if all requests deallocate.
-    pub const fn trims(self) -> bool {
+    pub const fn only_trims(self) -> bool {
         matches!(self, Self::Trim | Self::RandTrim)
+    }
+
+    /// True if each block is deallocated, and then written.
+    pub const fn trims_and_writes(self) -> bool {
+        matches!(self, Self::TrimWrite | Self::RandTrimWrite)
+    }
+
+    /// True if any request deallocates.
+    pub const fn trims(self) -> bool {
+        self.only_trims() || self.trims_and_writes()
     }
 
     /// True if any request carries data to the target.
     pub const fn sends(self) -> bool {
-        self.writes() && !self.trims()
+        self.writes() && !self.only_trims()
     }
 }
 

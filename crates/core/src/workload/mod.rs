@@ -16,7 +16,7 @@ mod requests;
 mod shape;
 mod steady;
 
-pub use address::{Distribution, Zones};
+pub use address::{Distribution, Strided, Zones};
 pub use arrival::{Arrivals, Pace};
 pub use batches::Batches;
 pub use block::BlockSizes;
@@ -64,6 +64,9 @@ pub struct Workload {
     pub backwards: bool,
     /// Distance between the starts of sequential blocks, if they leave gaps.
     pub stride: Option<Bytes>,
+    /// Zones of the region that are used one after the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strided: Option<Strided>,
     /// First byte of the region that is used.
     pub offset: Bytes,
     /// Size of the region; default: the rest of the target.

@@ -1,6 +1,6 @@
 //! The endless seeded sequence of a workload's requests.
 
-use super::address::{Addresses, Order, Region, Slots};
+use super::address::{Addresses, Order, Region, Slots, Walk};
 use super::block::BlockSizes;
 use super::options::WorkloadError;
 use super::{Rw, Workload};
@@ -22,6 +22,10 @@ pub struct Requests {
     write_addresses: Option<Addresses>,
     /// Used if only a share of random addresses is drawn.
     in_order: Option<InOrder>,
+    /// Used if the addresses are those of one zone after the other.
+    zones: Option<Walk>,
+    /// A block that was trimmed, and is written next.
+    trimmed: Option<(Lba, Sectors)>,
     fsync: u32,
     sync: bool,
     writes_since_flush: u32,
@@ -41,11 +45,13 @@ impl Requests {
             rw: workload.rw,
             read_share: workload.read_share,
             blocks: workload.blocks.clone(),
-            addresses: addresses(workload, used)?,
+            addresses: addresses(workload, zone(workload, used))?,
             write_addresses: (workload.own_cursors && workload.rw == Rw::ReadWrite)
-                .then(|| addresses(workload, used))
+                .then(|| addresses(workload, zone(workload, used)))
                 .transpose()?,
             in_order: InOrder::of(workload, used, seed),
+            zones: workload.strided.map(|zones| Walk::new(zones, used.first, used.end)),
+            trimmed: None,
             fsync: workload.fsync,
             sync: workload.sync,
             writes_since_flush: 0,
@@ -70,7 +76,11 @@ impl Requests {
         }
         let op = self.next_op();
         self.writes_since_flush += u32::from(op == Op::Write && self.fsync > 0);
+        if let Some((lba, sectors)) = self.trimmed.take() {
+            return Request { id, op, lba, sectors, fua: self.sync, submitter: 0 };
+        }
         let sectors = self.blocks.draw(&mut self.sizes);
+        let shift = self.turn_to_zone(sectors);
         let addresses = match &mut self.write_addresses {
             Some(addresses) if op == Op::Write => addresses,
             _ => &mut self.addresses,
@@ -81,6 +91,10 @@ impl Requests {
                 in_order.next(sectors, || addresses.next(&mut self.positions, sectors))
             }
         };
+        let lba = lba + shift;
+        if self.rw.trims_and_writes() {
+            self.trimmed = Some((lba, sectors));
+        }
         Request { id, op, lba, sectors, fua: self.sync && op == Op::Write, submitter: 0 }
     }
 
@@ -90,12 +104,25 @@ impl Requests {
         self.fsync > 0 && self.writes_since_flush >= self.fsync
     }
 
+    /// The distance of the zone that the next request is in from the first.
+    #[inline]
+    fn turn_to_zone(&mut self, block: Sectors) -> Sectors {
+        let Some(zones) = &mut self.zones else { return Sectors::ZERO };
+        if zones.turn(block) {
+            self.addresses.begin_zone();
+            self.write_addresses.iter_mut().for_each(Addresses::begin_zone);
+        }
+        zones.shift()
+    }
+
     fn next_op(&mut self) -> Op {
         let reads = match self.rw {
             Rw::Read | Rw::RandRead => true,
             Rw::Write | Rw::RandWrite => false,
             Rw::ReadWrite | Rw::RandRw => self.kinds.chance(self.read_share),
             Rw::Trim | Rw::RandTrim => return Op::Trim,
+            Rw::TrimWrite | Rw::RandTrimWrite if self.trimmed.is_none() => return Op::Trim,
+            Rw::TrimWrite | Rw::RandTrimWrite => false,
         };
         if reads { Op::Read } else { Op::Write }
     }
@@ -133,6 +160,13 @@ impl InOrder {
         self.behind = lba + sectors;
         lba
     }
+}
+
+/// The first zone of a region; all of it without zones.
+fn zone(workload: &Workload, region: Region) -> Region {
+    let Some(zones) = workload.strided else { return region };
+    let end = region.first + Sectors::holding(zones.length);
+    Region { end: end.min(region.end), ..region }
 }
 
 /// The whole sectors of the workload's region; what is left of its last one is not used.
@@ -277,6 +311,39 @@ mod tests {
             .map(|request| request.op)
             .collect();
         assert_eq!(ops, [Op::Write, Op::Write, Op::Flush, Op::Write, Op::Write, Op::Flush]);
+    }
+
+    #[test]
+    fn each_trimmed_block_is_written_next() {
+        for rw in [Rw::TrimWrite, Rw::RandTrimWrite] {
+            let options = WorkloadOptions { rw: Some(rw), fsync: Some(1), ..Default::default() };
+            let drawn = draw(&mut requests(options, Bytes::gib(1), 1), 30);
+            for turn in drawn.chunks(3) {
+                let ops: Vec<Op> = turn.iter().map(|request| request.op).collect();
+                assert_eq!(ops, [Op::Trim, Op::Write, Op::Flush]);
+                assert_eq!((turn[0].lba, turn[0].sectors), (turn[1].lba, turn[1].sectors));
+            }
+            assert_ne!(drawn[0].lba, drawn[3].lba);
+        }
+    }
+
+    #[test]
+    fn zones_follow_one_another_with_gaps() {
+        let with = |rw, count| -> Vec<u64> {
+            let options = WorkloadOptions {
+                rw: Some(rw),
+                strided: Some("8k/8k/24k".parse().unwrap()),
+                size: Some(Bytes::kib(96)),
+                ..Default::default()
+            };
+            let drawn = draw(&mut requests(options, Bytes::gib(1), 1), count);
+            drawn.iter().map(|request| request.lba.byte_offset().get() / 4096).collect()
+        };
+        assert_eq!(with(Rw::Read, 8), [0, 1, 8, 9, 16, 17, 0, 1]);
+        assert!(with(Rw::RandRead, 60).iter().enumerate().all(|(n, place)| {
+            let zone = (n as u64 / 2 % 3) * 8;
+            (zone..zone + 2).contains(place)
+        }));
     }
 
     #[test]

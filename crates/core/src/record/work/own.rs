@@ -56,8 +56,11 @@ fn of_load(work: &mut Work, load: &Workload) {
     }
     let (think_time, rate, process) = match load.pace {
         Pace::Closed { think_time, .. } => (think_time.to_string(), None, "linear"),
-        Pace::Fixed { per_s, .. } => ("0s".to_owned(), Some(per_s), "linear"),
-        Pace::Poisson { per_s, .. } => ("0s".to_owned(), Some(per_s), "poisson"),
+        Pace::Fixed { per_s, .. } => ("0s".to_owned(), Some(per_s.to_string()), "linear"),
+        Pace::Poisson { per_s, .. } => ("0s".to_owned(), Some(per_s.to_string()), "poisson"),
+        Pace::Slow { rate, block, .. } => {
+            ("0s".to_owned(), Some(format!("{}/{}", rate.get(), block.get())), "linear")
+        }
     };
     work.set("iodepth", load.pace.iodepth());
     work.set("thinktime", think_time);
@@ -75,6 +78,7 @@ fn of_load(work: &mut Work, load: &Workload) {
         work.set_switch("backwards", load.backwards);
         work.set_switch("own_cursors", load.own_cursors);
     }
+    work.set("strided", or_none(load.strided));
     work.set("offset", load.offset);
     if let Some(size) = load.size {
         work.set("size", size);

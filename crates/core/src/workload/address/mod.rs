@@ -2,9 +2,12 @@
 
 mod shuffle;
 mod skew;
+mod strided;
 mod zipf;
 mod zones;
 
+pub use strided::Strided;
+pub(super) use strided::Walk;
 pub use zones::Zones;
 
 use std::fmt;
@@ -13,7 +16,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use self::shuffle::Shuffle;
-use self::skew::{Pareto, Skew};
+use self::skew::{Normal, Pareto, Skew};
 use self::zipf::Zipf;
 use self::zones::Zoned;
 use crate::numbers::gcd;
@@ -34,6 +37,9 @@ pub enum Distribution {
     /// A share of the blocks gets the remaining share of the requests, at every scale: with 0.2 a
     /// fifth gets four fifths. The hot blocks are scattered, too.
     Pareto(f64),
+    /// The mean of twelve equally likely blocks, give or take half of this percentage of the
+    /// blocks. The hot blocks are scattered, too.
+    Normal(f64),
     /// Parts of the region, each with its share of the requests.
     Zoned(Zones),
 }
@@ -44,6 +50,7 @@ impl fmt::Display for Distribution {
             Self::Uniform => f.pad("random"),
             Self::Zipf(theta) => f.pad(&format!("zipf:{theta}")),
             Self::Pareto(share) => f.pad(&format!("pareto:{share}")),
+            Self::Normal(deviation) => f.pad(&format!("normal:{deviation}")),
             Self::Zoned(zones) => f.pad(&zones.to_string()),
         }
     }
@@ -64,10 +71,14 @@ impl FromStr for Distribution {
                 Ok(share) if share > 0.0 && share < 1.0 => Ok(Self::Pareto(share)),
                 _ => Err(invalid!("`{text}` needs a share above 0 and below 1: `pareto:0.2`")),
             },
+            "normal" => match value.parse::<f64>() {
+                Ok(deviation) if (0.0..=100.0).contains(&deviation) => Ok(Self::Normal(deviation)),
+                _ => Err(invalid!("`{text}` needs a percentage from 0 to 100: `normal:10`")),
+            },
             "zoned" | "zoned_abs" => text.parse().map(Self::Zoned),
             _ => Err(invalid!(
-                "unknown distribution `{text}`: write `random`, `zipf:1.1`, `pareto:0.2` or \
-                 `zoned:60/10:40/90`"
+                "unknown distribution `{text}`: write `random`, `zipf:1.1`, `pareto:0.2`, \
+                 `normal:10` or `zoned:60/10:40/90`"
             )),
         }
     }
@@ -149,6 +160,7 @@ impl Addresses {
             }
             Distribution::Zipf(theta) => Skew::Zipf(Zipf::new(slots.count, *theta)),
             Distribution::Pareto(share) => Skew::Pareto(Pareto::new(slots.count, *share)),
+            Distribution::Normal(deviation) => Skew::Normal(Normal::new(slots.count, *deviation)),
         };
         Self::Skewed { slots, ranks, spread: scatter(slots.count) }
     }
@@ -173,6 +185,16 @@ impl Addresses {
             parts.push(part);
         }
         Self::Streams(Streams { parts, cursors, order, turn: 0 })
+    }
+
+    /// Begins a zone: sequential addresses continue at its beginning.
+    pub(super) fn begin_zone(&mut self) {
+        if let Self::Streams(streams) = self {
+            debug_assert!(!streams.order.backwards, "zones are used forwards");
+            for (cursor, part) in streams.cursors.iter_mut().zip(&streams.parts) {
+                *cursor = part.first;
+            }
+        }
     }
 
     /// The address of the next request, which is `sectors` long.

@@ -39,6 +39,7 @@ impl From<&Workload> for WorkloadOptions {
             ss_dur: steady.map(|steady| Span::from_secs(u64::from(steady.window))),
             ss_ramp: steady.map(|steady| Span::from_secs(u64::from(steady.after))),
             blockalign: workload.blockalign,
+            strided: workload.strided,
             own_cursors: workload.own_cursors.then_some(true),
             ..paced
         }
@@ -61,6 +62,7 @@ impl WorkloadOptions {
             Pace::Fixed { per_s, .. } => {
                 Self { iodepth, rate_iops: Some(per_s), ..Self::default() }
             }
+            Pace::Slow { rate, .. } => Self { iodepth, rate: Some(rate), ..Self::default() },
             Pace::Poisson { per_s, .. } => {
                 Self { iodepth, rate_iops: Some(per_s), poisson: Some(true), ..Self::default() }
             }
@@ -93,11 +95,14 @@ mod tests {
         check(&[("rw", "randrw"), ("rwmixread", "30"), ("iodepth", "7"), ("size", "32G")]);
         check(&[("bssplit", "4k/60:64k/40"), ("thinktime", "3ms"), ("fsync", "8")]);
         check(&[("bssplit", "4k-64k"), ("rate_iops", "90"), ("poisson", "1"), ("iodepth", "9")]);
+        check(&[("rw", "trimwrite"), ("bs", "1M"), ("rate", "1000")]);
         check(&[("rw", "write"), ("bs", "1M"), ("rate", "100M"), ("fdatasync", "2")]);
         check(&[("rw", "read"), ("backwards", "1"), ("streams", "3"), ("stride", "8k")]);
         check(&[("random_distribution", "zipf:1.1"), ("percentage_random", "40")]);
         check(&[("norandommap", "0"), ("number_ios", "77"), ("sync", "1"), ("offset", "1M")]);
         check(&[("ss", "iops:2%"), ("ss_dur", "10s"), ("ss_ramp", "5s"), ("ramp_time", "2s")]);
+        check(&[("rw", "read"), ("strided", "64k/1M/3M")]);
+        check(&[("random_distribution", "normal:3")]);
         check(&[("read_share", "0.333"), ("rw", "randrw"), ("blockalign", "64k")]);
         let batches = [("iodepth", "16"), ("iodepth_batch_submit", "4")];
         check(&[&batches[..], &[("iodepth_batch_complete_max", "8")]].concat());

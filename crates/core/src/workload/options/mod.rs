@@ -5,7 +5,7 @@ mod table;
 
 pub use table::{OPTIONS, Spelling, WorkloadOption, WorkloadOptions};
 
-use super::{Batches, BlockSizes, Distribution, Pace, Rw, Steady, Workload};
+use super::{Batches, BlockSizes, Distribution, Pace, Rw, Steady, Strided, Workload};
 use crate::Invalid;
 use crate::units::{Bytes, Ratio, SECTOR_BYTES, Span};
 
@@ -152,6 +152,7 @@ impl WorkloadOptions {
             own_cursors: self.own_cursors.unwrap_or(false) && rw == Rw::ReadWrite,
             backwards: self.checked_backwards()?,
             stride: self.checked_stride(&blocks)?,
+            strided: self.checked_strided(&blocks)?,
             steady: self.steady()?,
             offset,
             size: self.size,
@@ -279,6 +280,18 @@ impl WorkloadOptions {
         Ok(Some(stride))
     }
 
+    fn checked_strided(&self, blocks: &BlockSizes) -> Result<Option<Strided>, WorkloadError> {
+        let Some(zones) = self.strided else { return Ok(None) };
+        if zones.length < blocks.largest() {
+            let wrong = format!("a zone of {} has no room for a block", zones.length);
+            return Err(value("strided", wrong));
+        }
+        if self.backwards == Some(true) || self.streams.is_some_and(|streams| streams > 1) {
+            return Err(conflict("strided", "streams", "zones are used one after the other"));
+        }
+        Ok(Some(zones))
+    }
+
     fn pace(&self, blocks: &BlockSizes) -> Result<Pace, WorkloadError> {
         let per_s = match (self.rate, self.rate_iops) {
             (Some(_), Some(_)) => {
@@ -288,6 +301,7 @@ impl WorkloadOptions {
             (Some(rate), None) => Some(rate.get() / blocks.mean().get()),
             (None, per_s) => per_s,
         };
+        let slow = self.rate.filter(|rate| per_s == Some(0) && rate.get() > 0);
         let open = per_s.is_some();
         // The queue must not hold an open loop back; a closed one has fio's default.
         let iodepth = self.iodepth.unwrap_or(if open { 1024 } else { 1 });
@@ -308,6 +322,9 @@ impl WorkloadOptions {
                 "rate",
                 "an open loop does not wait for completions",
             ));
+        }
+        if let Some(rate) = slow.filter(|_| self.poisson != Some(true)) {
+            return Ok(Pace::Slow { rate, block: blocks.mean(), iodepth });
         }
         if !(1..=RATE_MAX).contains(&per_s) {
             let wrong = format!(
@@ -369,7 +386,9 @@ mod tests {
         check_error(WorkloadOptions { runtime: Some(Span::ZERO), ..none() }, "`runtime`");
         check_error(WorkloadOptions { rwmixread: Some(101), ..none() }, "`rwmixread`");
         check_error(WorkloadOptions { rate_iops: Some(0), ..none() }, "`rate`");
-        check_error(WorkloadOptions { rate: Some(Bytes::new(1000)), ..none() }, "rate_iops");
+        check_error(WorkloadOptions { rate: Some(Bytes::ZERO), ..none() }, "rate_iops");
+        let strided = Some("4k/2k/0".parse().unwrap());
+        check_error(WorkloadOptions { strided, ..none() }, "no room for a block");
         check_error(WorkloadOptions { poisson: Some(true), ..none() }, "rate_iops");
         check_error(WorkloadOptions { streams: Some(0), ..none() }, "`streams`");
         check_error(WorkloadOptions { offset: Some(Bytes::new(1)), ..none() }, "`offset`");

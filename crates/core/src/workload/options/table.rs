@@ -3,7 +3,7 @@
 //! It yields the fields of [`WorkloadOptions`], the keys of study files, the flags of the command
 //! line with their help, and those keys of fio's job files that have the same meaning there.
 
-use super::super::{BlockSizes, Criterion, Distribution, Rw};
+use super::super::{BlockSizes, Criterion, Distribution, Rw, Strided};
 use crate::Invalid;
 use crate::config::{ConfigError, Section, Value};
 use crate::units::{Bytes, Ratio, Span};
@@ -113,7 +113,8 @@ macro_rules! workload_options {
 }
 
 workload_options! {
-    /// Type of I/O: read, write, randread, randwrite, rw, randrw, trim, randtrim.
+    /// Type of I/O: read, write, randread, randwrite, rw, randrw, trim, randtrim, trimwrite,
+    /// randtrimwrite.
     rw: Rw = WorkloadOption { default: Some("randread"), ..PLAIN };
     /// Percentage of reads in a mixture.
     rwmixread: u32 = WorkloadOption { fio: Some(Spelling::Plain), ..PERCENT };
@@ -159,9 +160,10 @@ workload_options! {
     poisson: bool = SWITCH;
     /// Pause between a completion and the next request.
     thinktime: Span = WorkloadOption { fio: Some(Spelling::Time { unit: "us" }), ..TIME };
-    /// Distribution of random addresses: random, zipf:1.1, pareto:0.2, zoned:60/10:40/90.
+    /// Distribution of random addresses: random, zipf:1.1, pareto:0.2, normal:10,
+    /// zoned:60/10:40/90.
     random_distribution: Distribution =
-        WorkloadOption { value_name: Some("D"), fio: Some(Spelling::Plain), ..PLAIN };
+        WorkloadOption { value_name: Some("D"), ..PLAIN };
     /// Percentage of random I/O at random addresses; the rest follows the previous request.
     percentage_random: u32 = PERCENT;
     /// 0: every block once before any is repeated (fio's default, and that of job files).
@@ -197,6 +199,8 @@ workload_options! {
     blockalign: Bytes = OF_JOB_FILES;
     /// Sequential reads and writes each have a cursor; one for both where absent.
     own_cursors: bool = OF_JOB_FILES;
+    /// The zones that a job uses one after the other: bytes in each, its length, the gap behind.
+    strided: Strided = OF_JOB_FILES;
 }
 
 impl Value for BlockSizes {
@@ -214,7 +218,7 @@ macro_rules! value_by_from_str {
         }
     )+};
 }
-value_by_from_str!(Distribution, Criterion);
+value_by_from_str!(Distribution, Criterion, Strided);
 
 impl WorkloadOption {
     /// Checks that the option accepts `value`.

@@ -103,7 +103,11 @@ impl Extent {
         let (region, pass) = region.zip(pass).ok_or(ExtentError::NoSize)?;
         let io_size = whole("io_size", self.io_size, Some(Bytes::new(region)))?;
         let io_size = io_size.map(Bytes::get).filter(|bytes| *bytes > 0);
-        options.number_ios = Some(pass.requests(io_size, self.loops.max(1), options.number_ios));
+        // A block that is trimmed and written takes two requests.
+        let each = if checked.rw.trims_and_writes() { 2 } else { 1 };
+        let limit = options.number_ios.map(|asked| asked.div_ceil(each));
+        let blocks = pass.requests(io_size, self.loops.max(1), limit);
+        options.number_ios = Some(blocks.saturating_mul(each));
         // Without a time only the number of requests ends it.
         options.runtime.get_or_insert(Span::ZERO);
         Ok(options)

@@ -15,6 +15,8 @@ pub struct FileJob {
     pub group: u32,
     /// The file or device that all copies of the job share, or one for each copy.
     pub targets: Vec<String>,
+    /// The directories in which they lie, which must exist.
+    pub directories: Vec<String>,
     /// Its workload, except for region and duration.
     pub workload: WorkloadOptions,
     /// Its region, and when it ends.

@@ -4,6 +4,7 @@ use super::extent::Extent;
 use super::file_job::FileJob;
 use super::names;
 use super::number::{Base, OFFSET_MAX, Part, Sided, differs};
+use super::option::Zones;
 use super::problem::At;
 use drivelab_core::units::{Bytes, Ratio, Span};
 use drivelab_core::workload::{BlockSizes, Rw, WorkloadOptions};
@@ -31,6 +32,7 @@ pub(super) struct Section {
     /// The names in this section so far, of which two are enough.
     pub(super) given: Option<String>,
     pub(super) more: Option<String>,
+    pub(super) zones: Zones,
     pub(super) filename_format: Option<String>,
     pub(super) directory: Option<String>,
     pub(super) workload: WorkloadOptions,
@@ -112,6 +114,7 @@ impl Section {
         self.workload.norandommap.get_or_insert(false);
         self.block(rw)?;
         self.order(rw)?;
+        self.workload.strided = self.zones.strided()?;
         self.pace(rw)?;
         self.depth();
         self.engine();
@@ -129,6 +132,7 @@ impl Section {
         self.fits()?;
         Ok(FileJob {
             targets: self.targets()?,
+            directories: self.directories(),
             name: self.name,
             group,
             workload: self.workload,
@@ -224,6 +228,7 @@ impl Section {
             [sides.read, sides.write, sides.trim].map(|side| side.unwrap_or(Bytes::kib(4)));
         let size = match (rw.reads(), rw.sends()) {
             (true, true) if read != write => return Err(differs("bs")),
+            (false, true) if rw.trims() && trim != write => return Err(differs("bs")),
             (true, _) => read,
             (false, true) => write,
             (false, false) => trim,
@@ -240,6 +245,11 @@ impl Section {
         if ramp && !self.extent.time_based {
             let why = "the requests of the ramp are additional; in fio they count towards `size`";
             self.note("ramp_time", why);
+        }
+        if self.workload.ss.is_some() && self.numjobs.is_some_and(|jobs| jobs > 1) {
+            let why = "each job ends at a steady state of its own; in fio, with `group_reporting`, \
+                       all end at that of their sums";
+            self.note("ss", why);
         }
         let uses_map = rw.is_random() && self.workload.norandommap == Some(false);
         if uses_map && self.workload.percentage_random.is_some_and(|percent| percent < 100) {
@@ -287,8 +297,9 @@ impl Section {
         let runtime = None;
         let checked = WorkloadOptions { runtime, ..checked }.check();
         let mean = checked.map_err(Refusal::request)?.blocks.mean().get();
-        // An open loop must maintain its rate to within a hundredth.
-        if bytes % mean > bytes / 100 {
+        // An open loop must maintain its rate to within a hundredth; one below a request per second
+        // is exact.
+        if bytes >= mean && bytes % mean > bytes / 100 {
             let per_s = bytes / mean;
             self.note("rate", &format!("rounded down to {per_s} requests per second"));
         }
@@ -303,6 +314,9 @@ impl Section {
             [sides.read, sides.write, sides.trim].map(|side| side.filter(|rate| *rate > 0));
         if !(rw.reads() && rw.sends()) {
             let side = if rw.reads() { read } else { write };
+            if rw.trims_and_writes() {
+                return Ok(trim.zip(write).map(|(trim, write)| trim.saturating_add(write)));
+            }
             return Ok(if rw.trims() { trim } else { side });
         }
         if read.is_none() && write.is_none() {
@@ -324,7 +338,7 @@ impl Section {
     /// The number of requests outstanding.
     fn depth(&mut self) {
         let depth = *self.workload.iodepth.get_or_insert(1);
-        let one = if matches!(self.ioengine, None | Some("psync")) {
+        let one = if is_synchronous(self.ioengine) {
             "a synchronous engine keeps one request outstanding, as in fio"
         } else if self.workload.thinktime.is_some_and(|time| time > Span::ZERO) {
             "with `thinktime` a job has one request outstanding, as in fio"
@@ -337,8 +351,12 @@ impl Section {
         }
     }
 
-    /// Linux AIO, where it differs from a ring.
+    /// Linux AIO and system calls, where they differ from a ring.
     fn engine(&mut self) {
+        if self.polling != Polling::default() && is_synchronous(self.ioengine) {
+            self.polling = Polling::default();
+            self.note("hipri", "only io_uring polls");
+        }
         if self.ioengine != Some("libaio") {
             return;
         }
@@ -369,6 +387,10 @@ impl Section {
     fn verified(&mut self, rw: Rw) -> Result<bool, Refusal> {
         if !self.verify {
             return Ok(false);
+        }
+        if rw.trims() {
+            let wrong = "`verify`: what is trimmed has no label to read back";
+            return Err(Refusal::request(wrong).hint("`rw=write` or `rw=randwrite`"));
         }
         if !rw.writes() {
             return Err(Refusal::request(
@@ -453,6 +475,11 @@ impl Section {
         }
         Ok(targets)
     }
+}
+
+/// True for an engine that performs a request with a system call; the default is one.
+fn is_synchronous(ioengine: Option<&str>) -> bool {
+    matches!(ioengine, None | Some("psync" | "pvsync" | "pvsync2"))
 }
 
 fn beyond(what: &str) -> Refusal {

@@ -1,5 +1,6 @@
 //! Job files as found in guides.
 
+mod kinds;
 mod whole;
 
 use super::{FileJob, Reading, parse};

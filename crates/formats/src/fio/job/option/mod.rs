@@ -5,6 +5,9 @@
 //! these four lists, so they include every name that is read.
 
 mod noted;
+mod zones;
+
+pub(super) use zones::Zones;
 
 use drivelab_core::config::{Choice as _, nearest};
 use drivelab_core::units::{Bytes, SECTOR_BYTES};
@@ -56,6 +59,20 @@ const OWN: &[(&[&str], Setter)] = &[
     (&["percentage_random"], |job, key, value| {
         let sides = Sided::parse(value, |one| read(key, one.trim_end_matches('%')))?;
         put(&mut job.workload.percentage_random, sides.alike(key)?)
+    }),
+    (&["random_distribution"], zones::set_distribution),
+    (&["zonemode"], |job, _, value| zones::set_mode(job, value)),
+    (&["zonesize"], |job, key, value| {
+        let size = job.bytes(key, value)?;
+        put(&mut job.zones.size, size)
+    }),
+    (&["zonerange"], |job, key, value| {
+        let range = job.bytes(key, value)?;
+        put(&mut job.zones.range, range)
+    }),
+    (&["zoneskip"], |job, key, value| {
+        let gap = job.bytes(key, value)?;
+        put(&mut job.zones.gap, gap)
     }),
     (&["sync"], |job, _, value| set_sync(job, value)),
     (&["size"], |job, key, value| store(job.part(key, value)?, &mut job.extent.size)),
@@ -252,10 +269,6 @@ fn add_names(section: &mut Section, value: &str) {
 /// block, backwards if it is negative.
 fn set_rw(section: &mut Section, value: &str) -> Result<(), Refusal> {
     let (kind, skip) = value.split_once(':').unwrap_or((value, ""));
-    if matches!(kind, "trimwrite" | "randtrimwrite") {
-        return Err(Refusal::request(format!("`{kind}` trims each block before it writes it"))
-            .hint("give `trim` and `write` a section each, with `stonewall` between"));
-    }
     let rw = Rw::from_name(kind)?;
     section.workload.rw = Some(rw);
     section.skip = None;
@@ -293,12 +306,17 @@ fn put_ioengine(section: &mut Section, value: &str) -> Result<(), Refusal> {
             section.note("ioengine", "io_uring replaces it");
             "io_uring"
         }
-        // They differ in the system call, not in how requests are issued.
-        "psync" | "sync" | "vsync" | "pvsync" | "pvsync2" => "psync",
+        "psync" => "psync",
+        "sync" | "vsync" => {
+            section.note("ioengine", "psync replaces it: the offset is part of each call");
+            "psync"
+        }
+        "pvsync" => "pvsync",
+        "pvsync2" => "pvsync2",
         "null" => "null",
         _ => {
             return Err(Refusal::request(format!("unsupported ioengine `{value}`"))
-                .hint("write `io_uring`, `libaio`, `psync` or `null`"));
+                .hint("write `io_uring`, `libaio`, `psync`, `pvsync2` or `null`"));
         }
     });
     Ok(())

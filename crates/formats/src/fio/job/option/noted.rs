@@ -211,11 +211,7 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
     (&["flow", "flow_id", "flow_sleep"], "give each job its own `rate_iops`"),
     (
         &[
-            "zonemode",
-            "zonesize",
             "zonecapacity",
-            "zonerange",
-            "zoneskip",
             "read_beyond_wp",
             "max_open_zones",
             "job_max_open_zones",
@@ -225,8 +221,7 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
             "recover_zbd_write_error",
             "write_zone_remainder",
         ],
-        "drivelab does not support zoned devices; `rw=read:4k` leaves gaps between sequential \
-         blocks",
+        "drivelab does not support zoned devices; `zonemode=strided` needs none",
     ),
     (
         &[
@@ -269,7 +264,7 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
     ),
     (
         &["sprandom", "spr_op", "spr_num_regions", "num_range", "random_sequence_stride"],
-        "`random_distribution` is `random`, `zipf`, `pareto` or `zoned`",
+        "`random_distribution` is `random`, `zipf`, `pareto`, `normal` or `zoned`",
     ),
     (&["bs_unaligned", "blocksize_unaligned"], "blocks are whole sectors"),
     (&["rw_sequencer"], "`percentage_random` sets the share of sequential requests"),

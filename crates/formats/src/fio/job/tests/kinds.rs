@@ -1,0 +1,85 @@
+//! Kinds of requests, their pace and their places.
+
+use super::*;
+
+fn note_of(job: &FileJob, key: &str) -> bool {
+    job.notes.iter().any(|note| note.starts_with(&format!("`{key}`")))
+}
+
+#[test]
+fn each_trimmed_block_is_written() {
+    let rw = workload("rw=randtrimwrite");
+    assert_eq!(rw.rw, Rw::RandTrimWrite);
+    assert!(rw.rw.trims() && rw.rw.sends() && !rw.rw.reads() && rw.rw.is_random());
+    // Sixteen blocks, each trimmed and written.
+    assert_eq!(options("rw=trimwrite\nsize=64k").number_ios, Some(32));
+    assert_eq!(options("rw=trimwrite\nsize=64k\nnumber_ios=10").number_ios, Some(10));
+    let half = options("rw=trimwrite\nsize=64k\nio_size=32k");
+    assert_eq!(half.number_ios, Some(16));
+    check_error("[a]\nrw=trimwrite\nsize=1m\nbs=4k,4k,8k", 1, "`bs` differs", "");
+    check_error("[a]\nrw=trimwrite\nsize=1m\nverify=md5", 1, "`verify`", "rw=write");
+}
+
+#[test]
+fn a_rate_may_be_less_than_a_block_per_second() {
+    let slow = Pace::Slow { rate: Bytes::kib(1), block: Bytes::kib(4), iodepth: 1 };
+    let job = job("rw=read\nsize=1m\nrate=1024\nbs=4k");
+    assert_eq!(job.workload(None).unwrap().check().unwrap().pace, slow);
+    assert!(!note_of(&job, "rate"), "{:?}", job.notes);
+    check_error("[a]\nsize=1m\nrate=1k\nrate_process=poisson", 1, "0 requests per second", "");
+}
+
+#[test]
+fn zones_are_used_one_after_the_other() {
+    let zones = |text: &str| workload(text).strided.map(|zones| zones.to_string());
+    let three = "zonemode=strided\nzonesize=64k\nzonerange=1m\nzoneskip=3m";
+    assert_eq!(zones(three).as_deref(), Some("64k/1M/3M"));
+    assert_eq!(zones("zonesize=64k").as_deref(), Some("64k/64k/0"), "as before `zonemode`");
+    assert_eq!(zones("zonemode=none\nzoneskip=1m"), None);
+    check_error("[a]\nsize=1m\nzonemode=none\nzonesize=64k", 1, "contradicts", "omit");
+    check_error("[a]\nsize=1m\nzonemode=zbd\nzonesize=64k", 3, "zoned device", "strided");
+    check_error("[a]\nsize=1m\nzonesize=1k", 1, "no room for a block", "");
+}
+
+#[test]
+fn distributions_have_the_defaults_of_fio() {
+    let check = |given: &str, read: &str| {
+        let distribution = workload(&format!("rw=randread\nrandom_distribution={given}"));
+        assert_eq!(distribution.distribution.to_string(), read, "{given}");
+        assert!(!distribution.each_once || read == "random", "{given}");
+    };
+    check("random", "random");
+    check("zipf", "zipf:1.1");
+    check("zipf:1.2:0.5", "zipf:1.2");
+    check("pareto", "pareto:0.2");
+    check("normal", "normal:0");
+    check("normal:2.5:0.3", "normal:2.5");
+    check("zoned:60/10:40/", "zoned:60/10:40/");
+    check("zoned_abs:60/20G:40/,60/20G:40/", "zoned_abs:60/20G:40/");
+    let two = "[a]\nsize=1m\nrandom_distribution=zoned:60/10:40/,50/10:50/";
+    check_error(two, 3, "differs between reads and writes", "separate sections");
+    check_error("[a]\nrandom_distribution=normal:101", 2, "percentage from 0 to 100", "");
+    check_error("[a]\nrandom_distribution=sequence:1,2", 2, "unknown distribution", "");
+}
+
+#[test]
+fn a_system_call_is_an_engine_of_its_own() {
+    let check = |given: &str, engine: &str, noted: bool| {
+        let job = job(&format!("size=1m\niodepth=8\nhipri=1\nioengine={given}"));
+        assert_eq!((job.ioengine, note_of(&job, "ioengine")), (engine, noted), "{given}");
+        assert_eq!((job.workload.iodepth, job.polling), (Some(1), Polling::default()));
+        assert!(note_of(&job, "iodepth") && note_of(&job, "hipri"), "{:?}", job.notes);
+    };
+    check("psync", "psync", false);
+    check("pvsync", "pvsync", false);
+    check("pvsync2", "pvsync2", false);
+    check("sync", "psync", true);
+    check("vsync", "psync", true);
+}
+
+#[test]
+fn several_jobs_each_find_their_steady_state() {
+    let job = job("size=1g\nnumjobs=4\nss=iops:5%\nss_dur=10\nruntime=60\ntime_based");
+    assert!(job.workload(None).unwrap().check().unwrap().steady.is_some());
+    assert!(note_of(&job, "ss"), "{:?}", job.notes);
+}
