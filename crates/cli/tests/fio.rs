@@ -114,6 +114,37 @@ fn what_a_job_wrote_is_read_back() {
     let said = drivelab(folder.path(), &["run", "--job", "v.fio", "--json"]);
     let verification = &said.json()["verification"];
     assert_eq!((&verification["promised"], &verification["good"]), (&64.into(), &64.into()));
+    // A block that changes afterwards is found by what the job left.
+    let path = folder.path().join("data");
+    let mut data = fs::read(&path).unwrap();
+    data[5 * 4096 + 17] ^= 1;
+    fs::write(&path, data).unwrap();
+    let check = ["run", "data", "--verify-only", "--verify-state", "data.v.verify-state", "--json"];
+    let said = drivelab(folder.path(), &check);
+    assert_eq!(said.code, 1, "{said:?}");
+    let verification = &said.json()["verification"];
+    assert_eq!((&verification["promised"], &verification["good"]), (&64.into(), &63.into()));
+}
+
+#[test]
+fn the_processor_time_of_the_jobs_is_theirs() {
+    let folder = folder();
+    let words = ["--name=a", "--size=32m", "--rw=write", "--bs=4k", "--numjobs=2"];
+    let run = |form: &str| {
+        let said =
+            drivelab(folder.path(), &[&["fio", form, "--group_reporting"], &words[..]].concat());
+        assert_eq!(said.code, 0, "{said:?}");
+        said
+    };
+    let document = run("--output-format=json").json();
+    let job = &document["jobs"][0];
+    // 16,384 writes into the page cache are system calls; two jobs use no more than all their time.
+    let [user, system] = ["usr_cpu", "sys_cpu"].map(|key| job[key].as_f64().unwrap());
+    assert!(system > 0.0 && user + system < 101.0, "{user} {system}");
+    assert!(job["ctx"].is_u64() && job["majf"].is_u64() && job["minf"].is_u64(), "{job}");
+    let text = run("--output-format=normal").out;
+    let line = text.lines().find(|line| line.starts_with("  cpu ")).unwrap();
+    assert!(!line.contains("sys=0.00%"), "{line}");
 }
 
 #[test]

@@ -23,8 +23,6 @@ pub enum RunError {
     Load(#[from] LoadError),
     #[error("`numjobs` is {numjobs}, which is not from 1 to {JOBS_MAX}")]
     Numjobs { numjobs: u64 },
-    #[error("`ss` looks for the steady state of one job, but `numjobs` is {numjobs}")]
-    SteadyTogether { numjobs: u64 },
     #[error(
         "buffers for this workload need {}, more than half of the {} of memory",
         .needed.about(), .memory.about()
@@ -48,7 +46,6 @@ impl RunError {
             Self::Setup { .. } => {
                 Some("lower `--iodepth` or `--numjobs`, or use `--ioengine=psync`".into())
             }
-            Self::SteadyTogether { .. } => Some("raise `iodepth` instead of `numjobs`".into()),
             Self::Load(LoadError::Workload(WorkloadError::RegionBeyondTarget { .. })) => {
                 Some("lower `size`, or remove the file: it is then laid out at that size".into())
             }

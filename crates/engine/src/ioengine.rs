@@ -19,7 +19,7 @@ pub enum IoEngineError {
     NoDiscards { iodepth: u32 },
     #[error("`{0}` cannot poll: `hipri` and `sqthread_poll` need io_uring")]
     NothingToPoll(IoEngine),
-    #[error("psync keeps one request outstanding, but `iodepth` is {iodepth}")]
+    #[error("a synchronous engine keeps one request outstanding, but `iodepth` is {iodepth}")]
     OneAtATime {
         iodepth: u32,
         /// Why psync must be used, if it was not requested.
@@ -90,10 +90,10 @@ pub(crate) fn choose(
     if asked == Some(IoEngine::Libaio) {
         return Ok((IoEngine::Libaio, None));
     }
-    if asked == Some(IoEngine::Psync) {
+    if let Some(engine) = asked.filter(|asked| asked.is_synchronous()) {
         return match depth {
             Some(iodepth) => Err(IoEngineError::OneAtATime { iodepth, source: None }),
-            None => Ok((IoEngine::Psync, None)),
+            None => Ok((engine, None)),
         };
     }
     let source = match probe() {
@@ -209,6 +209,7 @@ mod tests {
             assert!(error.hint().contains(hint), "{}", error.hint());
         };
         check(Some(IoEngine::Psync), Ok(()), "--ioengine=io_uring");
+        check(Some(IoEngine::Pvsync2), Ok(()), "--ioengine=io_uring");
         check(None, refuse(libc::ENOSYS), "--iodepth=1 --numjobs=32");
         let open = Pace::Fixed { per_s: 1000, iodepth: 1024 };
         assert_eq!(
@@ -220,7 +221,7 @@ mod tests {
     #[test]
     fn polling_is_never_given_up_silently() {
         let polling = Polling { submissions: true, ..Polling::default() };
-        for other in [IoEngine::Libaio, IoEngine::Psync, IoEngine::Null] {
+        for other in [IoEngine::Libaio, IoEngine::Psync, IoEngine::Pvsync2, IoEngine::Null] {
             let error = choose(Some(other), polling, closed(1), || Ok(())).unwrap_err();
             assert!(error.hint().contains("io_uring"), "{error}");
         }

@@ -134,6 +134,27 @@ pub struct Plateau {
 }
 
 impl Plateau {
+    /// Those of two jobs together, each in its own seconds.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "a mean of two times, which is neither negative nor above both"
+    )]
+    pub fn with(self, other: Self) -> Self {
+        let iops = self.iops + other.iops;
+        let [mine, theirs] = [self, other].map(|it| it.iops * it.lat_mean_ns as f64);
+        let mean = if iops > 0.0 { (mine + theirs) / iops } else { 0.0 };
+        Self {
+            from_s: self.from_s.max(other.from_s),
+            seconds: self.seconds.min(other.seconds),
+            iops,
+            bytes_per_s: self.bytes_per_s + other.bytes_per_s,
+            lat_mean_ns: mean as u64,
+        }
+    }
+
     /// The last `window` of `seconds`.
     pub fn of(seconds: &[Second], window: usize) -> Self {
         let from = seconds.len().saturating_sub(window);

@@ -32,7 +32,7 @@ pub use mark::{Doubt, Flaw, Mark, MarkId};
 pub use modelled::{FlashWritten, LatenessNs, Served};
 pub use nature::{Nature, ReadBack, WrittenFiles};
 pub use specimen::{Drawn, Specimen, unknown};
-pub use tally::{OpTally, Tally};
+pub use tally::{OpTally, Tally, Usage};
 pub use verification::{Damage, DamageExample, Verification};
 pub use work::{NOT_SET, SUITE, Work, WorkDifference, differences, scope, short, size};
 

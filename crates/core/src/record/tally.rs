@@ -45,6 +45,44 @@ impl OpTally {
 /// counted, a log that is flushed after each write would look twice as fast as it is.
 const DATA: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
 
+/// Use of the processor and of memory by the threads of jobs (`getrusage`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Processor time in the program.
+    pub user: Span,
+    /// Processor time in the kernel.
+    pub system: Span,
+    /// Context switches, voluntary or not.
+    pub switches: u64,
+    /// Page faults for which a disk was read.
+    pub faults_major: u64,
+    /// The other page faults.
+    pub faults_minor: u64,
+}
+
+impl Usage {
+    /// What was used since `before`.
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            user: self.user.saturating_sub(before.user),
+            system: self.system.saturating_sub(before.system),
+            switches: self.switches.saturating_sub(before.switches),
+            faults_major: self.faults_major.saturating_sub(before.faults_major),
+            faults_minor: self.faults_minor.saturating_sub(before.faults_minor),
+        }
+    }
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            user: self.user + other.user,
+            system: self.system + other.system,
+            switches: self.switches.saturating_add(other.switches),
+            faults_major: self.faults_major.saturating_add(other.faults_major),
+            faults_minor: self.faults_minor.saturating_add(other.faults_minor),
+        }
+    }
+}
+
 /// Counts of a job from which its [`JobRecord`] is made.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
@@ -71,6 +109,9 @@ pub struct Tally {
     pub target_full: bool,
     /// Processor time, if known.
     pub cpu: Option<Span>,
+    /// The use of processor and memory by the job's own thread, if known.
+    #[serde(default)]
+    pub usage: Option<Usage>,
     /// Method of taking time stamps.
     pub stamp: Stamp,
     /// Second by second.
@@ -125,9 +166,13 @@ impl Tally {
     /// Adds a job that ran at the same time: counts add up, the longest time is kept, and `cpu`,
     /// which is the whole process's, is left to the caller that measured it.
     pub fn merge(&mut self, other: &Self) {
+        let is_first = self.elapsed.is_zero() && self.ops.iter().all(|op| op.ios == 0);
         self.add_counts(other);
-        // Only a single job looks for it.
-        self.steady = self.steady.or(other.steady);
+        self.steady = match (self.steady, other.steady) {
+            (Some(mine), Some(theirs)) => Some(mine.with(theirs)),
+            // Jobs are steady together only if each of them is.
+            (_, theirs) => theirs.filter(|_| is_first),
+        };
         self.elapsed = self.elapsed.max(other.elapsed);
         self.seconds.resize(self.seconds.len().max(other.seconds.len()), Second::default());
         for (mine, theirs) in self.seconds.iter_mut().zip(&other.seconds) {
@@ -173,6 +218,10 @@ impl Tally {
         self.unsent += other.unsent;
         self.late.merge(&other.late);
         self.queued_ns += other.queued_ns;
+        self.usage = match (self.usage, other.usage) {
+            (Some(mine), Some(theirs)) => Some(mine.add(theirs)),
+            (mine, theirs) => mine.or(theirs),
+        };
         self.target_full |= other.target_full;
         // One job with coarse time stamps makes the sum coarse.
         self.stamp = if other.stamp == Stamp::Batch { Stamp::Batch } else { self.stamp };

@@ -14,6 +14,10 @@ pub enum IoEngine {
     Libaio,
     /// `pread` and `pwrite`: one request at a time.
     Psync,
+    /// `preadv` and `pwritev`: one request at a time.
+    Pvsync,
+    /// `preadv2` and `pwritev2`: one request at a time.
+    Pvsync2,
     /// Requests that do no I/O and complete at once: the cost of the loop itself.
     Null,
 }
@@ -24,10 +28,19 @@ impl Choice for IoEngine {
         ("io_uring", Self::IoUring),
         ("libaio", Self::Libaio),
         ("psync", Self::Psync),
+        ("pvsync", Self::Pvsync),
+        ("pvsync2", Self::Pvsync2),
         ("null", Self::Null),
     ];
 }
 choice_as_text!(IoEngine);
+
+impl IoEngine {
+    /// True if a system call performs a request: one is outstanding at a time.
+    pub const fn is_synchronous(self) -> bool {
+        matches!(self, Self::Psync | Self::Pvsync | Self::Pvsync2)
+    }
+}
 
 /// Polling on the way to a target and back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

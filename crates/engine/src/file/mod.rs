@@ -9,7 +9,7 @@ pub(crate) mod psync;
 
 pub use clock::Clock;
 pub use null::Null;
-pub use psync::Psync;
+pub use psync::{Calls, Psync};
 
 use std::fs::File;
 use std::sync::Arc;

@@ -1,7 +1,8 @@
-//! Plain `pread` and `pwrite`: one request at a time.
+//! `pread` and `pwrite`, or a variant of them: one request at a time.
 
-use std::io::{ErrorKind, IoSlice};
+use std::io::{ErrorKind, IoSlice, IoSliceMut};
 
+use drivelab_core::IoEngine;
 use drivelab_core::request::{Completion, IoError, Op, Request, ServedBy};
 use drivelab_core::target::{Rejected, Target, TargetError};
 use drivelab_core::units::{Bytes, Time};
@@ -20,16 +21,45 @@ use crate::sys::discard::discard;
 #[derive(Debug)]
 pub struct Psync {
     job: TargetSetup,
+    calls: Calls,
     buffers: Buffers,
     contents: Contents,
     done: Option<Completion>,
 }
 
+/// The system calls that do the I/O.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Calls {
+    /// `pread`, `pwrite`.
+    Plain,
+    /// `preadv`, `pwritev`.
+    Vectored,
+    /// `preadv2`, `pwritev2`.
+    Flagged,
+}
+
+impl Calls {
+    /// Those of `engine`; of one that is not synchronous, the plain ones.
+    pub fn of(engine: IoEngine) -> Self {
+        match engine {
+            IoEngine::Pvsync => Self::Vectored,
+            IoEngine::Pvsync2 => Self::Flagged,
+            _ => Self::Plain,
+        }
+    }
+}
+
 impl Psync {
     /// A target for `job`.
     pub fn new(job: TargetSetup) -> Self {
+        Self::with(job, Calls::Plain)
+    }
+
+    /// A target for `job`, reached by these `calls`.
+    pub fn with(job: TargetSetup, calls: Calls) -> Self {
         let job = TargetSetup { iodepth: 1, ..job };
-        Self { buffers: Buffers::new(&job), contents: Contents::new(&job), job, done: None }
+        let (buffers, contents) = (Buffers::new(&job), Contents::new(&job));
+        Self { buffers, contents, job, calls, done: None }
     }
 
     fn perform(&mut self, request: &Request) -> Result<(), IoError> {
@@ -66,8 +96,17 @@ impl Psync {
             Op::Read => {
                 let begin = self.buffers.at(0);
                 let into = &mut self.buffers.memory()[begin..begin + moved];
-                // Not the C library's call, which first checks for a cancellation of this thread.
-                Ok(rustix::io::pread(file, into, offset)?)
+                // Not the C library's calls, which first check for a cancellation of this thread.
+                Ok(match self.calls {
+                    Calls::Plain => rustix::io::pread(file, into, offset)?,
+                    Calls::Vectored => {
+                        rustix::io::preadv(file, &mut [IoSliceMut::new(into)], offset)?
+                    }
+                    Calls::Flagged => {
+                        let (into, none) = (&mut [IoSliceMut::new(into)], ReadWriteFlags::empty());
+                        rustix::io::preadv2(file, into, offset, none)?
+                    }
+                })
             }
             Op::Write => {
                 let begin = self.buffers.at(self.buffers.to_write(0));
@@ -78,7 +117,14 @@ impl Psync {
                     let data = [IoSlice::new(data)];
                     return Ok(rustix::io::pwritev2(file, &data, offset, ReadWriteFlags::DSYNC)?);
                 }
-                Ok(rustix::io::pwrite(file, data, offset)?)
+                Ok(match self.calls {
+                    Calls::Plain => rustix::io::pwrite(file, data, offset)?,
+                    Calls::Vectored => rustix::io::pwritev(file, &[IoSlice::new(data)], offset)?,
+                    Calls::Flagged => {
+                        let (data, none) = (&[IoSlice::new(data)], ReadWriteFlags::empty());
+                        rustix::io::pwritev2(file, data, offset, none)?
+                    }
+                })
             }
             Op::Flush if self.job.flush_data_only => file.sync_data().map(|()| 0),
             Op::Flush => file.sync_all().map(|()| 0),

@@ -29,12 +29,13 @@ use self::process::usable_cpus;
 use self::watch::{JobWatch, RunState};
 use crate::conditions::CountersAround;
 use crate::error::RunError;
-use crate::file::{Null, Psync, TargetSetup};
+use crate::file::{Calls, Null, Psync, TargetSetup};
 use crate::open::OpenTarget;
 use crate::plan::RunPlan;
 use crate::sys::aio::Aio;
 use crate::sys::descriptors;
 use crate::sys::ring::Ring;
+use crate::sys::usage;
 use crate::verify::{JobAccount, State};
 
 /// The jobs of a plan whose target is open.
@@ -269,10 +270,10 @@ fn one(
             let aio = Aio::new(setup).map_err(|source| RunError::Setup { what, source });
             together(aio, job, edges, watch)
         }
-        IoEngine::Psync => {
+        IoEngine::Psync | IoEngine::Pvsync | IoEngine::Pvsync2 => {
             // A ring has its file registered; psync looks it up in each call.
             descriptors::unshare();
-            together(Ok(Psync::new(setup)), job, edges, watch)
+            together(Ok(Psync::with(setup, Calls::of(*ioengine))), job, edges, watch)
         }
         IoEngine::Null => {
             let null = Null::new(setup.clock, setup.capacity, setup.iodepth);
@@ -298,7 +299,10 @@ fn together<T: Target>(
         }
     };
     edges.delay(&mut target, &mut watch).map_err(LoadError::from)?;
+    let before = usage::of_this_thread();
     let mut loaded = load::run(&mut target, job, &mut watch)?;
+    let after = usage::of_this_thread();
+    loaded.tally.usage = after.zip(before).map(|(after, before)| after.since(before));
     if shared.over.load(Ordering::Relaxed) && !shared.control.stopped() {
         // Its time was that of the first to finish.
         loaded.end = End::Runtime;

@@ -13,7 +13,7 @@ use drivelab_load::marks::{self, RunFacts};
 use super::prepare;
 use crate::conditions::{self, CounterLog, OwnTime};
 use crate::error::RunError;
-use crate::file::{Clock, Null, Psync, TargetSetup};
+use crate::file::{Calls, Clock, Null, Psync, TargetSetup};
 use crate::jobs::{process_cpu, waited};
 use crate::plan::RunPlan;
 use crate::sys::aio::Aio;
@@ -60,7 +60,9 @@ pub fn lend<T>(
             let what = group.ioengine.to_string();
             Box::new(Aio::new(setup).map_err(|source| RunError::Setup { what, source })?)
         }
-        IoEngine::Psync => Box::new(Psync::new(setup)),
+        IoEngine::Psync | IoEngine::Pvsync | IoEngine::Pvsync2 => {
+            Box::new(Psync::with(setup, Calls::of(group.ioengine)))
+        }
         IoEngine::Null => Box::new(Null::new(setup.clock, setup.capacity, setup.iodepth)),
     };
     let mut log = CounterLog::new(1);

@@ -249,9 +249,6 @@ pub fn fits(plans: &[RunPlan], memory: Bytes) -> Result<(), RunError> {
     if !(1..=u64::from(JOBS_MAX)).contains(&numjobs) {
         return Err(RunError::Numjobs { numjobs });
     }
-    if numjobs > 1 && plans.iter().any(|plan| plan.workload.steady.is_some()) {
-        return Err(RunError::SteadyTogether { numjobs });
-    }
     let needed = plans.iter().map(RunPlan::buffers).fold(0, u64::saturating_add);
     let needed = Bytes::new(needed);
     if memory.get() > 0 && needed.get() > memory.get() / 2 {

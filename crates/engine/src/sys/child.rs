@@ -8,6 +8,8 @@ use std::process::ExitStatus;
 use drivelab_core::units::Span;
 use rustix::process::Pid;
 
+use super::usage::span;
+
 /// Has the kernel keep how children end until they are waited for, as it does by default.
 ///
 /// A process whose parent ignores SIGCHLD starts with that, and then every wait fails with ECHILD
@@ -39,9 +41,4 @@ pub(crate) fn wait(pid: Pid) -> io::Result<(ExitStatus, Span)> {
     // SAFETY: zeroes are a valid `rusage`, and so is what the kernel wrote over them.
     let usage = unsafe { usage.assume_init() };
     Ok((ExitStatus::from_raw(status), span(usage.ru_utime) + span(usage.ru_stime)))
-}
-
-fn span(time: libc::timeval) -> Span {
-    let [seconds, rest] = [time.tv_sec, time.tv_usec].map(|it| u64::try_from(it).unwrap_or(0));
-    Span::from_secs(seconds) + Span::from_us(rest)
 }

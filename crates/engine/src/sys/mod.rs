@@ -10,3 +10,4 @@ pub(crate) mod loop_device;
 pub(crate) mod ring;
 pub(crate) mod time_page;
 pub(crate) mod tsc;
+pub(crate) mod usage;

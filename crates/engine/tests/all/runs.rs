@@ -53,10 +53,17 @@ fn cannot(error: &RunError) -> bool {
 #[test]
 fn every_kind_of_run_lays_its_file_out_and_counts_exactly() {
     for rw in [Rw::Read, Rw::RandRead, Rw::Write, Rw::RandWrite, Rw::RandRw] {
-        for ioengine in [IoEngine::IoUring, IoEngine::Libaio, IoEngine::Psync] {
+        let engines = [
+            IoEngine::IoUring,
+            IoEngine::Libaio,
+            IoEngine::Psync,
+            IoEngine::Pvsync,
+            IoEngine::Pvsync2,
+        ];
+        for ioengine in engines {
             for direct in [false, true] {
                 let scratch = Scratch::new("run");
-                let iodepth = Some(if ioengine == IoEngine::Psync { 1 } else { 8 });
+                let iodepth = Some(if ioengine.is_synchronous() { 1 } else { 8 });
                 let options = WorkloadOptions { iodepth, ..requests(rw, 500) };
                 let plan = RunPlan {
                     ioengine: Some(ioengine),

@@ -77,6 +77,7 @@ fn entry(job: &Job, plus: bool) -> Entry<'_> {
     let [read, write, trim, flush] = &job.kinds;
     // One request is submitted, and one completion seen, at a time, or up to four.
     let any = if job.kinds.iter().any(|kind| kind.ios > 0) { 100.0 } else { 0.0 };
+    let [usr_cpu, sys_cpu] = job.cpu_percent();
     let calls = [0.0, any, 0.0, 0.0, 0.0, 0.0, 0.0];
     Entry {
         jobname: &job.name,
@@ -90,11 +91,11 @@ fn entry(job: &Job, plus: bool) -> Entry<'_> {
         trim: OfKind::of(trim, job, plus),
         sync: Sync { total_ios: flush.ios, lat_ns: Latency::new(&flush.clat, Detail::Percentiles) },
         job_runtime: super::figures::milliseconds(job.elapsed),
-        usr_cpu: 0.0,
-        sys_cpu: job.cpu_percent(),
-        ctx: 0,
-        majf: 0,
-        minf: 0,
+        usr_cpu,
+        sys_cpu,
+        ctx: job.usage.switches,
+        majf: job.usage.faults_major,
+        minf: job.usage.faults_minor,
         iodepth_level: Shares(["1", "2", "4", "8", "16", "32", ">=64"], job.depth_shares()),
         iodepth_submit: Shares(["0", "4", "8", "16", "32", "64", ">=64"], calls),
         iodepth_complete: Shares(["0", "4", "8", "16", "32", "64", ">=64"], calls),

@@ -9,7 +9,7 @@ mod number;
 mod ranges;
 mod terse;
 
-pub use figures::{Kind, Times, whole_ns as processor_time};
+pub use figures::{Kind, Times};
 pub use json::json;
 pub use log::log;
 pub use metrics::openmetrics;
@@ -17,7 +17,7 @@ pub use normal::normal;
 pub use terse::{TerseVersion, terse};
 
 use drivelab_core::histogram::{Histogram, Second};
-use drivelab_core::record::{RunRecord, Tally};
+use drivelab_core::record::{RunRecord, Tally, Usage};
 use drivelab_core::request::Op;
 use drivelab_core::units::Span;
 
@@ -63,8 +63,9 @@ pub struct Job {
     pub elapsed: Span,
     /// Requests that failed.
     pub errors: u64,
-    /// Processor time, of system and program together, if known.
-    pub cpu: Option<Span>,
+    /// Use of the processor and of memory. Of a kept run only the processor time is known, of
+    /// program and system together, which count as the system's.
+    pub usage: Usage,
     /// Mean number of requests outstanding.
     pub depth_mean: f64,
     /// Requests that may be outstanding.
@@ -115,11 +116,10 @@ impl Job {
         let percentiles = figures::asked(&about.percentiles);
         let kinds = OPS.map(|op| Kind::of(tally.of(op), tally.elapsed, &percentiles));
         let lat = tally.lat();
-        let cpu = tally.cpu;
         let common = Common {
             elapsed: tally.elapsed,
             errors: tally.errors,
-            cpu,
+            usage: tally.usage.unwrap_or_default(),
             depth_mean: tally.queue_depth_mean().unwrap_or(0.0),
             seconds: &tally.seconds,
         };
@@ -157,7 +157,7 @@ impl Job {
         let common = Common {
             elapsed: Span::from_ns(total.elapsed_ns),
             errors: total.errors,
-            cpu,
+            usage: Usage { system: cpu.unwrap_or_default(), ..Usage::default() },
             depth_mean: total.queue_depth_mean.unwrap_or(0.0),
             seconds: &total.seconds,
         };
@@ -167,7 +167,7 @@ impl Job {
 
     fn with(about: About, kinds: [Kind; 4], lat: &Histogram, common: Common<'_>) -> Self {
         let About { name, group, jobs, options, iodepth, .. } = about;
-        let Common { elapsed, errors, cpu, depth_mean, seconds } = common;
+        let Common { elapsed, errors, usage, depth_mean, seconds } = common;
         let is_one_kind = kinds[..3].iter().filter(|kind| kind.ios > 0).count() == 1;
         // The last second is not whole.
         let whole = usize::try_from(elapsed.ns() / 1_000_000_000).unwrap_or(usize::MAX);
@@ -182,7 +182,7 @@ impl Job {
             kinds,
             elapsed,
             errors,
-            cpu,
+            usage,
             depth_mean,
             iodepth,
             ranges,
@@ -190,9 +190,11 @@ impl Job {
         }
     }
 
-    /// Processor time as a percentage of the measured time.
-    fn cpu_percent(&self) -> f64 {
-        self.cpu.map_or(0.0, |cpu| 100.0 * figures::ratio(cpu.ns(), self.elapsed.ns()))
+    /// Processor time in the program and in the system, as percentages of the measured time of the
+    /// jobs, as in fio.
+    fn cpu_percent(&self) -> [f64; 2] {
+        let elapsed = self.elapsed.ns().saturating_mul(u64::from(self.jobs.max(1)));
+        [self.usage.user, self.usage.system].map(|used| 100.0 * figures::ratio(used.ns(), elapsed))
     }
 
     /// fio's error number: an I/O error.
@@ -217,7 +219,7 @@ impl Job {
 struct Common<'a> {
     elapsed: Span,
     errors: u64,
-    cpu: Option<Span>,
+    usage: Usage,
     depth_mean: f64,
     seconds: &'a [Second],
 }

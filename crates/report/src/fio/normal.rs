@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use drivelab_core::record::Usage;
+
 use super::figures::{Kind, Samples, Times, ratio};
 use super::number::{Unit, short};
 use super::ranges::{BELOW_THOUSAND, MILLISECONDS};
@@ -66,8 +68,15 @@ fn of_job(out: &mut String, job: &Job, date: &str) {
         times(out, "sync", &flush.clat);
         percentiles(out, "sync", &flush.clat);
     }
-    let system = job.cpu_percent();
-    line(out, format_args!("  cpu          : usr=0.00%, sys={system:.2}%, ctx=0, majf=0, minf=0"));
+    let [user, system] = job.cpu_percent();
+    let Usage { switches, faults_major, faults_minor, .. } = job.usage;
+    line(
+        out,
+        format_args!(
+            "  cpu          : usr={user:.2}%, sys={system:.2}%, ctx={switches}, \
+             majf={faults_major}, minf={faults_minor}"
+        ),
+    );
     let any = if job.kinds.iter().any(|kind| kind.ios > 0) { 100.0 } else { 0.0 };
     let levels = ["1", "2", "4", "8", "16", "32", ">=64"];
     depths(out, "  IO depths   ", levels, job.depth_shares());

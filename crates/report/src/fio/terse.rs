@@ -44,9 +44,9 @@ fn line(job: &Job, disks: &[Disk], version: TerseVersion) -> String {
             fields.push(iops.n.to_string());
         }
     }
-    // Program and system are counted together.
-    fields.extend(["0.000000%".to_owned(), format!("{:.6}%", job.cpu_percent())]);
-    fields.extend(["0", "0", "0"].map(str::to_owned));
+    fields.extend(job.cpu_percent().map(|percent| format!("{percent:.6}%")));
+    let counts = [job.usage.switches, job.usage.faults_major, job.usage.faults_minor];
+    fields.extend(counts.map(|count| count.to_string()));
     fields.extend(job.depth_shares().map(|share| format!("{share:.1}%")));
     fields.extend(job.ranges.us_with_ns().map(|share| format!("{share:.2}%")));
     fields.extend(job.ranges.ms.map(|share| format!("{share:.2}%")));

@@ -190,8 +190,7 @@ fn terse_version(program: &Program) -> TerseVersion {
 fn results(jobs: &Jobs, disks: Vec<Disk>) -> Results {
     let mut all: Vec<(About, Tally)> = Vec::new();
     let mut open_group = None;
-    let is_single = jobs.records().len() == 1;
-    for (job, tallies, record) in jobs.counted() {
+    for (job, tallies, _) in jobs.counted() {
         let is_together = jobs.said(job, "group_reporting").is_some_and(|value| value != "0");
         for tally in tallies {
             match all.last_mut().filter(|_| is_together && open_group == Some(job.group)) {
@@ -202,12 +201,6 @@ fn results(jobs: &Jobs, disks: Vec<Disk>) -> Results {
                 None => all.push((about(jobs, job), tally.clone())),
             }
             open_group = is_together.then_some(job.group);
-        }
-        // The processor time is that of the process.
-        if let ([(_, tally)], true) = (&mut all[..], is_single) {
-            let total = record.total.as_ref();
-            let per_io = total.and_then(|total| total.cpu_ns_per_io.zip(Some(total.ios)));
-            tally.cpu = per_io.map(|(per_io, ios)| fio::processor_time(per_io, ios));
         }
     }
     let jobs_of = all.into_iter().map(|(about, tally)| Job::of(about, &tally));
