@@ -143,6 +143,58 @@ fn a_job_that_does_not_say_how_large_its_file_is_is_told_so() {
 }
 
 #[test]
+fn folders_of_names_are_made_and_short_files_made_longer() {
+    let folder = folder();
+    let job = "[rand/4k]\nrw=randread\nsize=64k\n[deep]\nfilename=a/b/data\nrw=read\nsize=64k\n";
+    let document = result(folder.path(), job);
+    assert_eq!(document["jobs"].as_array().unwrap().len(), 2);
+    let length = |name: &str| fs::metadata(folder.path().join(name)).unwrap().len();
+    assert_eq!((length("rand/4k.0.0"), length("a/b/data")), (65_536, 65_536));
+    // As in fio, a larger job makes the file as long as it needs it.
+    let larger = result(folder.path(), "[a]\nfilename=a/b/data\nrw=read\nsize=128k\n");
+    assert_eq!((&larger["total"]["ios"], length("a/b/data")), (&32.into(), 131_072));
+    // Foreign data stays as it is, and so does a missing folder that a job requires.
+    file(folder.path(), "mine", &"words ".repeat(1000));
+    file(folder.path(), "job.fio", "[a]\nfilename=mine\nrw=read\nsize=64k\n");
+    let said = drivelab(folder.path(), &["run", "--job", "job.fio"]);
+    said.failed(2, &["mine is shorter than the 64k", "move the file away"]);
+    assert_eq!(length("mine"), 6000);
+    file(folder.path(), "job.fio", "[a]\ndirectory=none\nrw=read\nsize=64k\n");
+    drivelab(folder.path(), &["run", "--job", "job.fio"]).failed(2, &["mkdir -p none"]);
+}
+
+#[test]
+fn system_calls_are_engines_with_their_names() {
+    let folder = folder();
+    for engine in ["psync", "pvsync", "pvsync2", "libaio"] {
+        let job = format!("[a]\nfilename=data\nsize=64k\nrw=write\nioengine={engine}\n");
+        assert_eq!(result(folder.path(), &job)["config"]["ioengine"], engine);
+    }
+}
+
+#[test]
+fn trimmed_blocks_are_written_again() {
+    let folder = folder();
+    let job = "[a]\nfilename=data\nsize=64k\nrw=randtrimwrite\n";
+    let document = result(folder.path(), job);
+    let total = &document["total"];
+    assert_eq!((&total["trim"]["ios"], &total["write"]["ios"]), (&16.into(), &16.into()));
+    assert_eq!(total["errors"], 0);
+}
+
+#[test]
+fn each_of_several_jobs_finds_its_steady_state() {
+    let folder = folder();
+    // On a drive in virtual time, which does not vary.
+    let job = "[a]\nfilename=drive:generic-nvme\nioengine=libaio\nrw=randread\ntime_based\n\
+               runtime=60\nnumjobs=2\nss=iops:20%\nss_dur=5\n";
+    let document = result(folder.path(), job);
+    let total = &document["total"];
+    assert!(total["elapsed_ns"].as_u64().unwrap() < 60_000_000_000, "{total}");
+    assert_eq!(total["steady"]["seconds"], 5);
+}
+
+#[test]
 fn what_a_job_file_cannot_have_is_named_with_its_line() {
     let folder = folder();
     file(folder.path(), "test.fio", "[a]\nrw=read\nflow=2\n");

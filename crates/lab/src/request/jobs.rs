@@ -12,13 +12,14 @@ use drivelab_core::units::{Bytes, Span};
 use drivelab_core::usage::Census as _;
 use drivelab_core::{Control, IoEngine, Polling, Refusal};
 use drivelab_engine::verify::Promise;
-use drivelab_engine::{LaidOut, RunPlan};
+use drivelab_engine::{LaidOut, Room, RunPlan};
 use drivelab_formats::fio::job::{self, Call, FileJob, Reading};
 use drivelab_load::seed_of;
 use serde_json::{Value, json};
 
 use super::check::forbidden;
 use crate::input;
+use crate::interrupt;
 use crate::measure::{self, LINUX};
 use crate::request::{Permissions, verification};
 use crate::target::{self, ModelledDrives};
@@ -300,13 +301,56 @@ fn lay_out_for_all(jobs: &[FileJob], request: &JobRequest) -> Result<Vec<LaidOut
         }
     }
     let mut laid_out = Vec::new();
-    for (target, (_, largest)) in ends.into_iter().filter(|(_, (first, all))| all > first) {
+    for (target, (first, largest)) in ends {
         let (path, size) = (Path::new(target), Bytes::new(largest));
         let of_file = jobs.iter().filter(|job| targets(job, request).iter().any(|it| it == target));
-        let direct = of_file.into_iter().any(|job| job.direct);
-        laid_out.extend(measure::lay_out_if_missing(path, size, jobs[0].seed, direct)?);
+        let of_file: Vec<&FileJob> = of_file.collect();
+        make_folders(path, &of_file)?;
+        if path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() < largest) {
+            lengthen(path, size, jobs[0].seed)?;
+        }
+        if largest > first {
+            let direct = of_file.iter().any(|job| job.direct);
+            laid_out.extend(measure::lay_out_if_missing(path, size, jobs[0].seed, direct)?);
+        }
     }
     Ok(laid_out)
+}
+
+/// Makes a file as long as a job needs it, as fio does, unless it contains foreign data.
+fn lengthen(path: &Path, size: Bytes, seed: u64) -> Result<(), Refusal> {
+    let room = Room {
+        path,
+        size,
+        exactly: false,
+        allow_overwrite: false,
+        allow_destructive: &[],
+        seed,
+        census: &*LINUX,
+    };
+    measure::make_room(room, &interrupt::silent()).map(drop).map_err(|refusal| {
+        let wrong = format!("{} is shorter than the {size} of a job", path.display());
+        Refusal { message: format!("{wrong}: {}", refusal.message), ..refusal }
+            .hint("lower `size`, or move the file away: it is then laid out at that size")
+    })
+}
+
+/// Makes the folders that the name of a job's file contains, as fio does: those of a section's name
+/// or of a relative `filename`, not those of `directory`.
+fn make_folders(path: &Path, jobs: &[&FileJob]) -> Result<(), Refusal> {
+    let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else {
+        return Ok(());
+    };
+    let directories = jobs.iter().flat_map(|job| &job.directories);
+    let is_below = directories.clone().any(|directory| Path::new(directory).is_dir());
+    let has_none = directories.clone().next().is_none();
+    if folder.exists() || !(is_below || has_none && path.is_relative()) {
+        return Ok(());
+    }
+    std::fs::create_dir_all(folder).map_err(|error| {
+        let wrong = format!("the folder {} cannot be made: {error}", folder.display());
+        Refusal::machine(wrong)
+    })
 }
 
 /// Refuses a job whose file is missing and must not be created, unless an earlier job creates it.
