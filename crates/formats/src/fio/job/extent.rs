@@ -96,6 +96,10 @@ impl Extent {
         if let (Some(size), Some(pass)) = (&mut options.size, pass) {
             *size = Bytes::new(pass.bytes);
         }
+        if options.strided.is_some() && length.is_some() {
+            // As in fio, zones follow one another to the end of the file, whatever the size.
+            options.size = rest.map(Bytes::new);
+        }
         if self.time_based {
             options.number_ios = None;
             return Ok(options);

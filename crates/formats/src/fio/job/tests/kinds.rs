@@ -36,6 +36,10 @@ fn zones_are_used_one_after_the_other() {
     assert_eq!(zones(three).as_deref(), Some("64k/1M/3M"));
     assert_eq!(zones("zonesize=64k").as_deref(), Some("64k/64k/0"), "as before `zonemode`");
     assert_eq!(zones("zonemode=none\nzoneskip=1m"), None);
+    // Zones reach to the end of a file that exists; what is moved is the size.
+    let job = job(&format!("size=1m\n{three}"));
+    let options = job.workload(Some(Bytes::gib(1))).unwrap();
+    assert_eq!((options.size, options.number_ios), (Some(Bytes::gib(1)), Some(256)));
     check_error("[a]\nsize=1m\nzonemode=none\nzonesize=64k", 1, "contradicts", "omit");
     check_error("[a]\nsize=1m\nzonemode=zbd\nzonesize=64k", 3, "zoned device", "strided");
     check_error("[a]\nsize=1m\nzonesize=1k", 1, "no room for a block", "");
