@@ -330,7 +330,7 @@ fn lengthen(path: &Path, size: Bytes, seed: u64) -> Result<(), Refusal> {
     };
     measure::make_room(room, &interrupt::silent()).map(drop).map_err(|refusal| {
         let wrong = format!("{} is shorter than the {size} of a job", path.display());
-        Refusal { message: format!("{wrong}: {}", refusal.message), ..refusal }
+        Refusal::request(format!("{wrong}, and cannot be made longer: {}", refusal.message))
             .hint("lower `size`, or move the file away: it is then laid out at that size")
     })
 }

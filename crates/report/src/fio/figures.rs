@@ -182,6 +182,6 @@ pub(super) fn whole(figure: f64) -> u64 {
 
 /// The sum of a time per request.
 #[expect(clippy::cast_precision_loss, reason = "a figure for people and statistics")]
-pub fn whole_ns(per_io: f64, ios: u64) -> Span {
+pub(super) fn whole_ns(per_io: f64, ios: u64) -> Span {
     Span::from_ns(whole(per_io * ios as f64))
 }
