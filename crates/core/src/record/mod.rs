@@ -13,10 +13,10 @@ mod latency;
 mod mark;
 mod modelled;
 mod nature;
+mod same_work;
 mod specimen;
 mod tally;
 mod verification;
-mod work;
 
 pub use crate::histogram::Second;
 pub use attached::{Attached, AttachedDevice, Fact, FoundFault};
@@ -31,10 +31,10 @@ pub use latency::Latency;
 pub use mark::{Doubt, Flaw, Mark, MarkId};
 pub use modelled::{FlashWritten, LatenessNs, Served};
 pub use nature::{Nature, ReadBack, WrittenFiles};
+pub use same_work::{NOT_SET, SUITE, Work, WorkDifference, differences, scope, short, size};
 pub use specimen::{Drawn, Specimen, unknown};
 pub use tally::{OpTally, Tally, Usage};
 pub use verification::{Damage, DamageExample, Verification};
-pub use work::{NOT_SET, SUITE, Work, WorkDifference, differences, scope, short, size};
 
 use std::collections::BTreeMap;
 use std::fmt;

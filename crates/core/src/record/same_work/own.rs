@@ -154,7 +154,7 @@ fn whole_words(text: &str, word: &str, by: &str) -> String {
 mod tests {
     use super::*;
     use crate::record::SuiteConfig;
-    use crate::record::work::differences;
+    use crate::record::same_work::differences;
 
     fn today() -> RunRecord {
         serde_json::from_str(include_str!("../../../tests/records/today.json")).unwrap()
