@@ -129,20 +129,16 @@ fn what_a_job_wrote_is_read_back() {
 #[test]
 fn the_processor_time_of_the_jobs_is_theirs() {
     let folder = folder();
-    let words = ["--name=a", "--size=32m", "--rw=write", "--bs=4k", "--numjobs=2"];
-    let run = |form: &str| {
-        let said =
-            drivelab(folder.path(), &[&["fio", form, "--group_reporting"], &words[..]].concat());
-        assert_eq!(said.code, 0, "{said:?}");
-        said
-    };
-    let document = run("--output-format=json").json();
+    let words = ["--group_reporting", "--name=a", "--size=32m", "--rw=write", "--numjobs=2"];
+    let said = drivelab(folder.path(), &[&["fio", "--output-format=json"], &words[..]].concat());
+    assert_eq!(said.code, 0, "{said:?}");
+    let document = said.json();
     let job = &document["jobs"][0];
     // 16,384 writes into the page cache are system calls; two jobs use no more than all their time.
     let [user, system] = ["usr_cpu", "sys_cpu"].map(|key| job[key].as_f64().unwrap());
     assert!(system > 0.0 && user + system < 101.0, "{user} {system}");
     assert!(job["ctx"].is_u64() && job["majf"].is_u64() && job["minf"].is_u64(), "{job}");
-    let text = run("--output-format=normal").out;
+    let text = drivelab(folder.path(), &[&["fio"], &words[..]].concat()).out;
     let line = text.lines().find(|line| line.starts_with("  cpu ")).unwrap();
     assert!(!line.contains("sys=0.00%"), "{line}");
 }

@@ -142,23 +142,29 @@ fn a_job_that_does_not_say_how_large_its_file_is_is_told_so() {
     said.failed(2, &["[a] a.0.0", "size of the target is unknown", "size=1g"]);
 }
 
+fn length(folder: &Path, name: &str) -> u64 {
+    fs::metadata(folder.join(name)).unwrap().len()
+}
+
 #[test]
 fn folders_of_names_are_made_and_short_files_made_longer() {
     let folder = folder();
     let job = "[rand/4k]\nrw=randread\nsize=64k\n[deep]\nfilename=a/b/data\nrw=read\nsize=64k\n";
     let document = result(folder.path(), job);
     assert_eq!(document["jobs"].as_array().unwrap().len(), 2);
-    let length = |name: &str| fs::metadata(folder.path().join(name)).unwrap().len();
-    assert_eq!((length("rand/4k.0.0"), length("a/b/data")), (65_536, 65_536));
+    assert_eq!(
+        (length(folder.path(), "rand/4k.0.0"), length(folder.path(), "a/b/data")),
+        (65_536, 65_536)
+    );
     // As in fio, a larger job makes the file as long as it needs it.
     let larger = result(folder.path(), "[a]\nfilename=a/b/data\nrw=read\nsize=128k\n");
-    assert_eq!((&larger["total"]["ios"], length("a/b/data")), (&32.into(), 131_072));
+    assert_eq!((&larger["total"]["ios"], length(folder.path(), "a/b/data")), (&32.into(), 131_072));
     // Foreign data stays as it is, and so does a missing folder that a job requires.
     file(folder.path(), "mine", &"words ".repeat(1000));
     file(folder.path(), "job.fio", "[a]\nfilename=mine\nrw=read\nsize=64k\n");
     let said = drivelab(folder.path(), &["run", "--job", "job.fio"]);
     said.failed(2, &["mine is shorter than the 64k", "move the file away"]);
-    assert_eq!(length("mine"), 6000);
+    assert_eq!(length(folder.path(), "mine"), 6000);
     file(folder.path(), "job.fio", "[a]\ndirectory=none\nrw=read\nsize=64k\n");
     drivelab(folder.path(), &["run", "--job", "job.fio"]).failed(2, &["mkdir -p none"]);
 }

@@ -158,7 +158,7 @@ impl Arrivals {
     pub fn skip(&mut self, skipped: u64) {
         match self {
             Self::Fixed { count, .. } | Self::Slow { count, .. } => {
-                *count = count.saturating_add(skipped)
+                *count = count.saturating_add(skipped);
             }
             Self::Poisson { per_s, at, .. } => {
                 *at += u128::from(skipped) * (NS_PER_S << FRACTION) / u128::from(*per_s);

@@ -118,11 +118,10 @@ impl Requests {
     fn next_op(&mut self) -> Op {
         let reads = match self.rw {
             Rw::Read | Rw::RandRead => true,
-            Rw::Write | Rw::RandWrite => false,
             Rw::ReadWrite | Rw::RandRw => self.kinds.chance(self.read_share),
             Rw::Trim | Rw::RandTrim => return Op::Trim,
             Rw::TrimWrite | Rw::RandTrimWrite if self.trimmed.is_none() => return Op::Trim,
-            Rw::TrimWrite | Rw::RandTrimWrite => false,
+            Rw::Write | Rw::RandWrite | Rw::TrimWrite | Rw::RandTrimWrite => false,
         };
         if reads { Op::Read } else { Op::Write }
     }

@@ -228,7 +228,7 @@ fn linux_aio_is_an_engine_and_says_where_it_waits() {
 fn a_block_of_no_whole_sectors_is_rounded_up_and_told() {
     let job = job("rw=write\nioengine=sync\nfdatasync=1\nsize=22m\nbs=2300\n");
     assert_eq!(job.workload.bs, Some(Bytes::new(2560)));
-    assert!(job.notes[0].contains("2300 bytes rounded up"), "{:?}", job.notes);
+    assert!(job.notes[1].contains("2300 bytes rounded up"), "{:?}", job.notes);
 }
 
 #[test]
@@ -439,7 +439,7 @@ fn what_is_arranged_around_a_job_is_kept() {
 
 #[test]
 fn polling_order_and_steady_state_are_read_under_both_of_their_names() {
-    let job = |text: &str| job(&format!("rw=randwrite\nruntime=9\n{text}"));
+    let job = |text: &str| job(&format!("rw=randwrite\nruntime=9\nioengine=io_uring\n{text}"));
     let long = "steadystate=iops_slope:0.3%\nsteadystate_duration=10\nsteadystate_ramp_time=2m";
     let short = "ss=iops_slope:0.3%\nss_dur=10\nss_ramp=120";
     assert_eq!(job(long).workload, job(short).workload);
