@@ -148,9 +148,13 @@ pub(super) fn read<T: Value>(key: &str, value: &str) -> Result<T, Refusal> {
     T::read(value).map_err(|wrong| Refusal::request(format!("`{key}`: {wrong}")))
 }
 
-/// A flag alone is set, as in fio.
+/// A flag alone is set, as in fio, and so is one with any number but 0: `time_based=600`.
 pub(super) fn switch(key: &str, value: &str) -> Result<bool, Refusal> {
-    if value.is_empty() { Ok(true) } else { read(key, value) }
+    match value.parse::<u64>() {
+        Ok(number) => Ok(number > 0),
+        Err(_) if value.is_empty() => Ok(true),
+        Err(_) => read(key, value),
+    }
 }
 
 /// A plain number is in `unit`. Hours, minutes and seconds may be separated by colons, a day has 24

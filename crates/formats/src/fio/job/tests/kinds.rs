@@ -2,6 +2,23 @@
 
 use super::*;
 
+fn zones_of(text: &str) -> Option<String> {
+    workload(text).strided.map(|zones| zones.to_string())
+}
+
+fn check_distribution(given: &str, read: &str) {
+    let distribution = workload(&format!("rw=randread\nrandom_distribution={given}"));
+    assert_eq!(distribution.distribution.to_string(), read, "{given}");
+    assert!(!distribution.each_once || read == "random", "{given}");
+}
+
+fn check_engine(given: &str, engine: &str, noted: bool) {
+    let job = job(&format!("size=1m\niodepth=8\nhipri=1\nioengine={given}"));
+    assert_eq!((job.ioengine, note_of(&job, "ioengine")), (engine, noted), "{given}");
+    assert_eq!((job.workload.iodepth, job.polling), (Some(1), Polling::default()));
+    assert!(note_of(&job, "iodepth") && note_of(&job, "hipri"), "{:?}", job.notes);
+}
+
 fn note_of(job: &FileJob, key: &str) -> bool {
     job.notes.iter().any(|note| note.starts_with(&format!("`{key}`")))
 }
@@ -31,11 +48,10 @@ fn a_rate_may_be_less_than_a_block_per_second() {
 
 #[test]
 fn zones_are_used_one_after_the_other() {
-    let zones = |text: &str| workload(text).strided.map(|zones| zones.to_string());
     let three = "zonemode=strided\nzonesize=64k\nzonerange=1m\nzoneskip=3m";
-    assert_eq!(zones(three).as_deref(), Some("64k/1M/3M"));
-    assert_eq!(zones("zonesize=64k").as_deref(), Some("64k/64k/0"), "as before `zonemode`");
-    assert_eq!(zones("zonemode=none\nzoneskip=1m"), None);
+    assert_eq!(zones_of(three).as_deref(), Some("64k/1M/3M"));
+    assert_eq!(zones_of("zonesize=64k").as_deref(), Some("64k/64k/0"), "as before `zonemode`");
+    assert_eq!(zones_of("zonemode=none\nzoneskip=1m"), None);
     // Zones reach to the end of a file that exists; what is moved is the size.
     let job = job(&format!("size=1m\n{three}"));
     let options = job.workload(Some(Bytes::gib(1))).unwrap();
@@ -47,19 +63,14 @@ fn zones_are_used_one_after_the_other() {
 
 #[test]
 fn distributions_have_the_defaults_of_fio() {
-    let check = |given: &str, read: &str| {
-        let distribution = workload(&format!("rw=randread\nrandom_distribution={given}"));
-        assert_eq!(distribution.distribution.to_string(), read, "{given}");
-        assert!(!distribution.each_once || read == "random", "{given}");
-    };
-    check("random", "random");
-    check("zipf", "zipf:1.1");
-    check("zipf:1.2:0.5", "zipf:1.2");
-    check("pareto", "pareto:0.2");
-    check("normal", "normal:0");
-    check("normal:2.5:0.3", "normal:2.5");
-    check("zoned:60/10:40/", "zoned:60/10:40/");
-    check("zoned_abs:60/20G:40/,60/20G:40/", "zoned_abs:60/20G:40/");
+    check_distribution("random", "random");
+    check_distribution("zipf", "zipf:1.1");
+    check_distribution("zipf:1.2:0.5", "zipf:1.2");
+    check_distribution("pareto", "pareto:0.2");
+    check_distribution("normal", "normal:0");
+    check_distribution("normal:2.5:0.3", "normal:2.5");
+    check_distribution("zoned:60/10:40/", "zoned:60/10:40/");
+    check_distribution("zoned_abs:60/20G:40/,60/20G:40/", "zoned_abs:60/20G:40/");
     let two = "[a]\nsize=1m\nrandom_distribution=zoned:60/10:40/,50/10:50/";
     check_error(two, 3, "differs between reads and writes", "separate sections");
     check_error("[a]\nrandom_distribution=normal:101", 2, "percentage from 0 to 100", "");
@@ -68,17 +79,11 @@ fn distributions_have_the_defaults_of_fio() {
 
 #[test]
 fn a_system_call_is_an_engine_of_its_own() {
-    let check = |given: &str, engine: &str, noted: bool| {
-        let job = job(&format!("size=1m\niodepth=8\nhipri=1\nioengine={given}"));
-        assert_eq!((job.ioengine, note_of(&job, "ioengine")), (engine, noted), "{given}");
-        assert_eq!((job.workload.iodepth, job.polling), (Some(1), Polling::default()));
-        assert!(note_of(&job, "iodepth") && note_of(&job, "hipri"), "{:?}", job.notes);
-    };
-    check("psync", "psync", false);
-    check("pvsync", "pvsync", false);
-    check("pvsync2", "pvsync2", false);
-    check("sync", "psync", true);
-    check("vsync", "psync", true);
+    check_engine("psync", "psync", false);
+    check_engine("pvsync", "pvsync", false);
+    check_engine("pvsync2", "pvsync2", false);
+    check_engine("sync", "psync", true);
+    check_engine("vsync", "psync", true);
 }
 
 #[test]
@@ -86,4 +91,14 @@ fn several_jobs_each_find_their_steady_state() {
     let job = job("size=1g\nnumjobs=4\nss=iops:5%\nss_dur=10\nruntime=60\ntime_based");
     assert!(job.workload(None).unwrap().check().unwrap().steady.is_some());
     assert!(note_of(&job, "ss"), "{:?}", job.notes);
+}
+
+#[test]
+fn a_flag_with_any_number_but_none_is_set() {
+    for (given, expected) in [("=600", true), ("=0", false), ("", true), ("=1", true)] {
+        let job = job(&format!("size=1m\nruntime=9\ntime_based{given}"));
+        let ends = job.workload(None).unwrap().number_ios.is_some();
+        assert_eq!(ends, !expected, "{given}");
+    }
+    check_error("[a]\ntime_based=soon", 2, "neither `on` nor `off`", "");
 }
