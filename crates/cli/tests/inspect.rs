@@ -143,4 +143,9 @@ fn what_is_no_kernel_log_is_said_to_be_none() {
     let said = drivelab(folder.path(), &["inspect", "--dmesg", "other"]);
     assert_eq!(said.code, 3, "{said:?}");
     assert!(said.err.contains("nothing can be said"), "{said:?}");
+    // From the kernel's first line on it shows a machine that has no disk.
+    file(folder.path(), "boot", "[    0.0] Linux version 6.12.0 (b) #1 SMP\n[    1.0] random: a\n");
+    let said = drivelab(folder.path(), &["inspect", "--dmesg", "boot", "--strict"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.out.contains("no disks were found"), "{said:?}");
 }

@@ -208,6 +208,12 @@ impl Device {
         Emulated::of([self.model.as_deref(), vendor], transport.or(host))
     }
 
+    /// Returns whether it is a disk of a virtual machine: its driver or its name says so.
+    pub fn is_of_guest(&self) -> bool {
+        matches!(self.kind, Kind::Virtio | Kind::HyperV | Kind::Xen)
+            || self.emulated() == Some(Emulated::Guest)
+    }
+
     /// Returns whether it is a drive that can be held in a hand.
     pub(crate) fn is_physical(&self) -> bool {
         self.kind.is_physical() && self.emulated().is_none()

@@ -226,6 +226,12 @@ fn kind_of(name: &str) -> Option<Kind> {
         ("hd", Kind::Ata),
         ("md", Kind::Md),
         ("dm-", Kind::Dm),
+        ("bcache", Kind::Bcache),
+        ("nbd", Kind::Network),
+        ("rbd", Kind::Network),
+        ("drbd", Kind::Network),
+        ("dasd", Kind::Dasd),
+        ("pmem", Kind::Pmem),
         ("loop", Kind::Loop),
     ];
     let (start, kind) = kinds.iter().find(|(start, _)| name.starts_with(start))?;

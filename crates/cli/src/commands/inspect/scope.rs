@@ -133,6 +133,10 @@ pub(super) fn refuse_nothing(found: &Inspection, reader: &Reader) -> Result<(), 
         return Ok(());
     }
     if environment.foreign_log.is_some() {
+        // The log of a whole boot names all disks: this machine has none.
+        if environment.kernel.is_some() {
+            return Ok(());
+        }
         let error = "nothing can be said: the kernel log names no disk and no controller of disks";
         return Err(Refusal::machine(error)
             .hint("give the whole log since the boot, not an excerpt of other messages"));

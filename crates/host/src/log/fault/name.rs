@@ -210,9 +210,13 @@ fn fs(message: &str) -> Option<Named<'_>> {
     let rest = rest.strip_prefix("device ").unwrap_or(rest);
     // A file system on several devices says on which one it was, after the name of the first.
     let one = [" bdev /dev/", " on dev /dev/"].iter().find_map(|start| rest.split_once(start));
-    let rest = one.map_or(rest, |(_, rest)| rest);
-    let name = rest.split([')', ' ', ':', ',']).next().filter(|name| !name.is_empty())?;
-    Some(Named::new(Source::Fs, name, message))
+    // Names below a folder (`/dev/mapper/root`) are not the kernel's: no other message has them.
+    let one = one.and_then(|(_, rest)| first_name(rest)).filter(|name| !name.contains('/'));
+    Some(Named::new(Source::Fs, one.or_else(|| first_name(rest))?, message))
+}
+
+fn first_name(text: &str) -> Option<&str> {
+    text.split([')', ' ', ':', ',']).next().filter(|name| !name.is_empty())
 }
 
 /// `Aborting journal on device sda1-8.`, `JBD2: Error -5 detected when updating journal superblock

@@ -4,6 +4,9 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
+/// The length of the name or the address of a machine.
+const NODE_BYTES_MAX: usize = 64;
+
 /// The message of a line.
 ///
 /// Supports `dmesg` (with or without `[ 1.234567]`, `<6>`, the dates of `-T`, `-e`, `-H` and `-d`,
@@ -15,6 +18,7 @@ pub(super) fn message(line: &str) -> &str {
     let line = after_kernel(line).unwrap_or(line);
     let line = after_kmsg(line).unwrap_or(line);
     let line = after_facility(line).unwrap_or(line);
+    let line = after_talos(line).unwrap_or(line);
     let line = after_level(line.trim_start());
     after_stamp(line).trim_start()
 }
@@ -170,6 +174,24 @@ fn after_facility(line: &str) -> Option<&str> {
     (facility.starts_with("kern") && are_words).then_some(rest)
 }
 
+/// The text after `192.0.2.7: kern: info: [2024-04-16T18:19:30.856Z]: `, as Talos Linux prints it.
+fn after_talos(line: &str) -> Option<&str> {
+    let (before, rest) = line.split_once("kern:")?;
+    let (level, rest) = rest.split_once(": [")?;
+    let level = level.trim_start();
+    let (stamp, text) = rest.split_once("]: ")?;
+    // The name of the machine stands first where several were asked.
+    let is_node = before.is_empty() || before.ends_with(": ") && !before.trim_end().contains(' ');
+    let is_level = !level.is_empty() && level.bytes().all(|byte| byte.is_ascii_lowercase());
+    (is_node && is_level && is_dated(stamp.as_bytes())).then_some(text)
+}
+
+/// Returns whether it is the beginning of such a line, up to the name of the kernel.
+pub(super) fn is_of_talos(line: &[u8]) -> bool {
+    let head = &line[..line.len().min(NODE_BYTES_MAX)];
+    head.windows(7).any(|part| part == b": kern:")
+}
+
 /// The text after `<6>`.
 fn after_level(line: &str) -> &str {
     let level = line.strip_prefix('<').and_then(|rest| rest.split_once('>'));
@@ -282,6 +304,8 @@ mod tests {
         check(&format!("<2>[    0.629900] I[7:      swapper/0:    1] {bare}"), bare);
         check(&format!("<5>[    0.000000] c0      0 {bare}"), bare);
         check(&format!("20:50:57,008 NOTICE kernel:{bare}"), bare);
+        check(&format!("192.0.2.7: kern:    info: [2024-04-16T18:19:30.85674118Z]: {bare}"), bare);
+        check(&format!("kern: warning: [2024-04-16T18:19:30.85674118Z]: {bare}"), bare);
         check("c0 is no core", "c0 is no core");
         check("[sda: sda1: text] 5", "[sda: sda1: text] 5");
         check("", "");

@@ -8,7 +8,7 @@ use memchr::memmem::Finder;
 use super::super::controller::{DRIVERS, OTHER_DRIVERS};
 use super::super::fault::SLEEP;
 use super::super::messages::beginnings_of_block;
-use super::line::is_dated;
+use super::line::{is_dated, is_of_talos};
 
 /// The beginnings of messages that some rule reads, next to those of drivers and of the block
 /// layer.
@@ -145,7 +145,8 @@ fn begins(mut text: &[u8]) -> bool {
         b'0'..=b'9' => {
             let listed = matches!(text.get(2), Some(b':')) || matches!(text.get(4), Some(b':'));
             let record = memchr(b';', text.get(..64).unwrap_or(text));
-            listed && text.get(5).is_none_or(|next| *next != b':')
+            is_of_talos(text)
+                || listed && text.get(5).is_none_or(|next| *next != b':')
                 || record.is_some_and(|at| begins(&text[at + 1..]))
         }
         // `c0   1549 text` and `I[7: text`, of phones; colours.
