@@ -68,13 +68,24 @@ fn is_disturbing(fault: &FoundFault) -> bool {
     DISTURBING.iter().any(|id| id.to_string() == fault.id)
 }
 
-/// The mark for findings that change what a run on these devices measures.
+/// The fact that a disk is one of a virtual machine.
+const GUEST: &str = "virtual";
+
+/// The mark for findings that change what a run on these devices measures, and for disks that a
+/// host makes of its own files or volumes.
 pub fn mark(attached: &Attached) -> Option<Mark> {
-    let found = attached.devices.iter().flat_map(|device| {
+    let mut found = Vec::new();
+    for device in &attached.devices {
         let findings = device.findings.iter().filter(|fault| is_disturbing(fault));
-        findings.map(|fault| format!("{}: {} ({})", device.name, fault.message, fault.id))
-    });
-    let found: Vec<String> = found.collect();
+        let said =
+            findings.map(|fault| format!("{}: {} ({})", device.name, fault.message, fault.id));
+        found.extend(said);
+        // `O_DIRECT` ends in the guest: the host may keep the file of the disk in its memory.
+        if device.facts.contains_key(GUEST) {
+            let name = &device.name;
+            found.push(format!("{name}: a virtual machine's disk: the host's memory may answer"));
+        }
+    }
     (!found.is_empty()).then(|| Mark { id: MarkId::Attachment, message: found.join("; ") })
 }
 
@@ -148,6 +159,7 @@ fn identity(noted: &mut AttachedDevice, device: &Device) {
     noted.set("capacity_bytes", device.capacity_bytes);
     noted.set("rpm", device.rpm);
     noted.set("kind", Some(noted.kind.clone()));
+    noted.set(GUEST, device.is_of_guest().then_some(true));
 }
 
 fn way(noted: &mut AttachedDevice, device: &Device) {
@@ -218,6 +230,11 @@ mod tests {
         assert_eq!(with(&[]), None);
         assert_eq!(with(&["write-cache-volatile", "device-busy"]), None);
         assert!(with(&["remote-disk"]).is_some(), "limits and credits of a cloud");
+        let mut guest = AttachedDevice { name: "vda".to_owned(), ..AttachedDevice::default() };
+        guest.set(GUEST, Some(true));
+        let found = mark(&Attached { devices: vec![guest], ..Attached::default() }).unwrap();
+        let expected = "vda: a virtual machine's disk: the host's memory may answer";
+        assert_eq!(found.message, expected);
         let mark = with(&["ncq-off", "write-cache-volatile", "too-hot"]).unwrap();
         assert_eq!(mark.id, MarkId::Attachment);
         assert_eq!(mark.message, "sda: a sentence (ncq-off); sda: a sentence (too-hot)");
