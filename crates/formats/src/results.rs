@@ -40,6 +40,7 @@ const READERS: &[Reader] = readers! {
     "fio-text": fio_text::is_fio_text, fio_text::parse;
     "phoronix": phoronix::is_phoronix, phoronix::parse;
     "hyperfine": hyperfine::is_hyperfine, hyperfine::parse;
+    "hyperfine-text": hyperfine::text::is_hyperfine_text, hyperfine::text::parse;
     "crystaldiskmark": crystaldiskmark::is_crystaldiskmark, crystaldiskmark::parse;
     "sysbench": sysbench::is_sysbench, sysbench::parse;
     "pgbench": pgbench::is_pgbench, pgbench::parse;

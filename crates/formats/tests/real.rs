@@ -194,8 +194,8 @@ fn rows_of_crystaldiskmark_5_and_hd_tune_5_are_read() {
 const CDM: &[(&str, f64)] = &[
     ("seq_read", 213.32),
     ("rnd512k_write", 82.13),
-    ("rnd4k_q32_read", 4.863),
-    ("rnd4k_q32_read_iops", 1187.3),
+    ("rnd4k_q32t1_read", 4.863),
+    ("rnd4k_q32t1_read_iops", 1187.3),
 ];
 
 #[test]

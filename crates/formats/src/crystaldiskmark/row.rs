@@ -134,7 +134,7 @@ fn strip_any(names: &[(&'static str, &'static str)], text: &str) -> Option<(&'st
     names.iter().find_map(|(name, short)| Some((*short, text.strip_prefix(name)?.to_owned())))
 }
 
-/// `(Q=8,T=1)` as `_q8t1`, `(QD=32)` as `_q32`, `(T=1)` of 5.x as `_t1`, and an empty text as an
+/// `(Q=8,T=1)` as `_q8t1`, `(QD=32)` as `_q32t1`, `(T=1)` of 5.x as `_t1`, and an empty text as an
 /// empty text.
 fn depth(text: &str) -> Option<String> {
     if text.is_empty() {
@@ -152,7 +152,8 @@ fn depth(text: &str) -> Option<String> {
     let queue = queue.strip_prefix("QD=").or_else(|| queue.strip_prefix("Q="))?;
     let threads = match threads {
         Some(threads) => format!("t{}", threads.parse::<u16>().ok().map(|_| threads)?),
-        None => String::new(),
+        // Versions up to 4 have one thread, which they do not print: it is the same test.
+        None => "t1".to_owned(),
     };
     queue.parse::<u16>().ok().map(|_| format!("_q{queue}{threads}"))
 }

@@ -96,10 +96,10 @@ fn version_2_has_six_rows() {
 fn versions_3_and_5_name_the_queue() {
     let expected = [
         ("seq_read", 250.0),
-        ("rnd4k_q1_read", 20.48),
-        ("rnd4k_q1_read_iops", 5000.0),
-        ("rnd4k_q32_read", 204.8),
-        ("rnd4k_q32_read_iops", 50_000.0),
+        ("rnd4k_q1t1_read", 20.48),
+        ("rnd4k_q1t1_read_iops", 5000.0),
+        ("rnd4k_q32t1_read", 204.8),
+        ("rnd4k_q32t1_read_iops", 50_000.0),
     ];
     check(V3, "3.0.1", &expected);
     let expected = [
@@ -122,7 +122,7 @@ fn what_the_lines_of_a_version_cannot_name_is_left_out() {
     };
     let [plain, queue, threads] = ["", " (QD=32)", " (Q= 32,T= 2)"]
         .map(|depth| format!("Random Read 4KB{depth} : 2.0 MB/s\n"));
-    check("2.2", &format!("{plain}{queue}"), &["rnd4k_q32_read"]);
+    check("2.2", &format!("{plain}{queue}"), &["rnd4k_q32t1_read"]);
     check("4.0", &format!("{plain}{queue}{threads}"), &["rnd4k_q32t2_read"]);
     check("5.1", &format!("{plain}{queue}{threads}"), &[]);
     let mix = format!("[Mix]\n RND 4KiB (Q=  1, T= 1): 1.0 MB/s\n{plain}");

@@ -3,6 +3,8 @@
 //! Each command is an arm, and each of its timed runs is a run. The processor times are means over
 //! all runs, so only a result without single times has them.
 
+pub mod text;
+
 use std::fmt;
 
 use drivelab_core::csv::{ParseError, quote};
@@ -88,23 +90,30 @@ impl Visitor<'_> for AnyScalar {
 
 /// True if a text is such a document.
 pub fn is_hyperfine(text: &str) -> bool {
-    let start = text.trim_start_matches('\u{feff}').trim_start();
-    start.starts_with('{')
-        && text.contains("\"results\"")
-        && text.contains("\"command\"")
-        && text.contains("\"mean\"")
+    let words = ["\"results\"", "\"command\"", "\"mean\""];
+    words.iter().all(|word| text.contains(word)) && document(text).is_some()
+}
+
+/// The document, and the number of lines above it: warnings of the commands, where both went to one
+/// file.
+fn document(text: &str) -> Option<(&str, usize)> {
+    let text = text.trim_start_matches('\u{feff}');
+    let at = if text.trim_start().starts_with('{') { 0 } else { text.find("\n{")? + 1 };
+    Some((&text[at..], text[..at].matches('\n').count()))
 }
 
 /// Reads every command of a document.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     // PowerShell's redirection begins a file with a byte order mark.
-    let text = text.trim_start_matches('\u{feff}');
-    let output: Output = serde_json::from_str(text).map_err(|error| {
+    let (text, above) = document(text).unwrap_or((text, 0));
+    let mut input = serde_json::Deserializer::from_str(text);
+    let output = Output::deserialize(&mut input);
+    let output = output.map_err(|error| {
         let said = error.to_string();
         let said = said.split(" at line ").next().unwrap_or_default();
         let what = format!("not a result of hyperfine: {said}");
         let hint = "give the complete file of `--export-json`";
-        ParseError::new(error.line(), what, hint)
+        ParseError::new(error.line() + above, what, hint)
     })?;
     let mut found = Found::new("hyperfine");
     for command in output.results.kept {

@@ -32,6 +32,16 @@ const TWO: &str = r#"{
 "#;
 
 #[test]
+fn warnings_above_a_document_are_passed_over() {
+    let text = format!("[ERROR] the cache of `a` is cold\nWarning: {{outliers}}\n{TWO}\ndone\n");
+    assert!(is_hyperfine(&text));
+    assert_eq!(parse(&text).unwrap().runs, parse(TWO).unwrap().runs);
+    let damaged = text.replace("\"mean\": 0.5", "\"mean\": x");
+    let error = parse(&damaged).unwrap_err();
+    assert_eq!(error.line, damaged.lines().position(|line| line.contains("x,")).unwrap() + 1);
+}
+
+#[test]
 fn each_time_is_a_run_of_its_command() {
     let imported = parse(TWO).unwrap();
     let found: Vec<_> = imported

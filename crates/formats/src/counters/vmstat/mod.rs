@@ -1,8 +1,8 @@
 //! `vmstat` of procps, versions 3 and 4: the rates of all block devices together.
 //!
-//! A block is 1024 bytes for every kernel since 2.6, whatever `-S` says of the other columns. The
-//! figures are means over the reports, without the first where there are others: that one is the
-//! mean since the boot, which `-y` omits.
+//! A block is 1024 bytes for every kernel since 2.6: `-S` changes other columns only. The figures
+//! are means over the reports, without the first where there are others: that one is the mean since
+//! the boot, which `-y` omits.
 
 use drivelab_core::csv::{ParseError, lines};
 use drivelab_core::foreign::Imported;
@@ -36,11 +36,15 @@ const COMPARED: usize = 2;
 fn heading(line: &str) -> Option<([Option<usize>; COLUMNS.len()], usize)> {
     let words: Vec<&str> = line.split_ascii_whitespace().take(COLUMNS_MAX).collect();
     let is_heading = words.first() == Some(&"r") && words.contains(&"si") && words.contains(&"cs");
-    let place = |printed: &str| words.iter().position(|word| *word == printed);
-    let places = COLUMNS.map(|column| place(column.0));
-    let last = ["gu", "st", "wa", "id"].into_iter().find_map(place);
-    (is_heading && places[0].is_some() && places[1].is_some())
-        .then(|| (places, last.map_or(words.len(), |at| at + 1)))
+    let positions = COLUMNS.map(|column| index(&words, column.0));
+    // A heading of `-t` has the time zone behind the last column.
+    let last = ["gu", "st", "wa", "id"].into_iter().find_map(|printed| index(&words, printed));
+    (is_heading && positions[0].is_some() && positions[1].is_some())
+        .then(|| (positions, last.map_or(words.len(), |at| at + 1)))
+}
+
+fn index(words: &[&str], printed: &str) -> Option<usize> {
+    words.iter().position(|word| *word == printed)
 }
 
 /// True if a text contains such a heading.
@@ -60,7 +64,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         if let Some(options) = command(line.text) {
             call.end(&mut found);
             omits_boot = options;
-        } else if let Some((places, count)) = heading(line.text) {
+        } else if let Some((positions, count)) = heading(line.text) {
             // A heading is repeated for each screen, below the rows of the same call.
             if call.is_over || is_apart {
                 call.end(&mut found);
@@ -69,7 +73,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
                 call = Call { line: line.number, omits_boot, ..Call::default() };
                 omits_boot = false;
             }
-            (call.places, call.columns) = (places, count);
+            (call.positions, call.columns) = (positions, count);
         } else if let Some(row) = row(line.text, call.columns) {
             call.take(&row);
         } else if is_apart || !line.text.trim_ascii_start().starts_with("procs") {
@@ -96,6 +100,7 @@ fn command(line: &str) -> Option<bool> {
 fn row(line: &str, columns: usize) -> Option<Vec<f64>> {
     let words: Vec<&str> =
         line.split_ascii_whitespace().take(COLUMNS_MAX + TIME_WORDS + 1).collect();
+    // The date and the time of `-t` stand behind the columns.
     let is_row = columns > 0 && (columns..=columns + TIME_WORDS).contains(&words.len());
     words.get(..columns).filter(|_| is_row)?.iter().map(|word| decimal(word)).collect()
 }
@@ -104,7 +109,7 @@ fn row(line: &str, columns: usize) -> Option<Vec<f64>> {
 #[derive(Debug, Default)]
 struct Call {
     line: usize,
-    places: [Option<usize>; COLUMNS.len()],
+    positions: [Option<usize>; COLUMNS.len()],
     columns: usize,
     /// The first report is one of an interval (`-y`).
     omits_boot: bool,
@@ -118,10 +123,11 @@ struct Call {
 impl Call {
     fn take(&mut self, row: &[f64]) {
         self.reports = self.reports.saturating_add(1);
+        // The first report covers the time since the boot.
         let is_first = self.reports == 1 && !self.omits_boot;
         let into = if is_first { &mut self.first } else { &mut self.sums };
-        for (sum, place) in into.iter_mut().zip(self.places) {
-            *sum += place.and_then(|at| row.get(at)).copied().unwrap_or_default();
+        for (sum, position) in into.iter_mut().zip(self.positions) {
+            *sum += position.and_then(|at| row.get(at)).copied().unwrap_or_default();
         }
     }
 
@@ -151,8 +157,8 @@ impl Call {
     }
 
     fn figures(&self, counted: u32) -> Vec<Figure> {
-        let columns = COLUMNS.iter().zip(self.places).enumerate();
-        let columns = columns.filter(|(_, (_, place))| place.is_some());
+        let columns = COLUMNS.iter().zip(self.positions).enumerate();
+        let columns = columns.filter(|(_, (_, position))| position.is_some());
         let figures = columns.map(|(index, ((_, name, factor, unit, better), _))| {
             let mean = match counted {
                 0 => self.first[index],

@@ -35,6 +35,7 @@ struct Summary<'a> {
 impl Summary<'_> {
     /// True if the mean latency is not that of all operations.
     fn has_defect(&self) -> bool {
+        // The form tells the versions apart: no release has the number of the mended one.
         let decimals = self.latency.map(|it| it.split_once('.').map_or(0, |(_, it)| it.len()));
         decimals.is_some_and(|it| it < 3) && self.transfers < self.ops_per_s * 0.99
     }
@@ -54,6 +55,7 @@ fn summary(line: &str) -> Option<Summary<'_>> {
     let latency = words.find_map(|word| {
         word.strip_suffix("ms/op").or_else(|| word.strip_suffix("ms")).filter(|it| !it.is_empty())
     });
+    // The time of the line stands last before the word, in some versions behind a process id.
     let at = before.trim_end().strip_suffix(':').and_then(|it| it.rsplit([' ', ':']).next());
     let begin = at.and_then(decimal).filter(|_| ops_per_s > 0.0).map(|at| at - ops / ops_per_s);
     Some(Summary { ops, ops_per_s, transfers, mib_per_s, latency, begin })
@@ -142,6 +144,7 @@ impl Call {
         }
         let earlier = self.pending.as_ref().and_then(|pending| pending.begin).zip(summary.begin);
         if earlier.is_some_and(|(one, other)| (one - other).abs() <= SAME_BEGIN) {
+            // The later one counts what the earlier one did, and more.
             let note =
                 "Summaries with the same begin are snapshots of one run: the last one counts.";
             found.note(note.to_owned());
@@ -156,7 +159,7 @@ impl Call {
             work.set("workload", self.personality.as_str());
         }
         let (begin, has_defect) = (summary.begin, summary.has_defect());
-        let phase = phase(summary, operations);
+        let phase = phase_of(summary, operations);
         self.pending = Some(Pending { line: line.number, begin, has_defect, work, phase });
     }
 
@@ -199,7 +202,7 @@ fn is_sync(name: &str) -> bool {
     name.contains("sync") && !name.contains("async")
 }
 
-fn phase(summary: &Summary, operations: Vec<Figure>) -> Phase {
+fn phase_of(summary: &Summary, operations: Vec<Figure>) -> Phase {
     let mut figures = vec![figure("ops_per_s", summary.ops_per_s, "1/s", Better::More)];
     // A load that transfers nothing has no rate; one below 0.05 mb/s is printed as 0.0.
     if summary.transfers > 0.0 && summary.mib_per_s > 0.0 {
