@@ -42,6 +42,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             benchmark.end(&mut found);
             benchmark = Benchmark { line: line.number, command: command.to_owned(), ..benchmark };
         } else if let Some((seconds, rest)) = time(text) {
+            benchmark.is_once = text.contains(ONCE);
             benchmark.mean(line, seconds, rest)?;
         } else if let Some((_, range)) = text.split_once(RANGE) {
             benchmark.range(line, range)?;
@@ -64,6 +65,7 @@ struct Benchmark {
     command: String,
     figures: Vec<Figure>,
     runs: Option<u64>,
+    is_once: bool,
 }
 
 impl Benchmark {
@@ -101,7 +103,9 @@ impl Benchmark {
         let mut phase = phase("wall_time", Nature::Disk, read.figures);
         let why = match read.runs {
             Some(runs) => format!("the text has the mean of {runs} runs, not their times"),
-            None => "the command ran once".to_owned(),
+            None if read.is_once => "the command ran once".to_owned(),
+            // Old versions do not print it, and quotations leave it out.
+            None => "the text has the mean of the runs, not their number and times".to_owned(),
         };
         phase.remarks.push(Remark::new(Label::SingleRun, why));
         let work = Work::default().with("command", &read.command);
@@ -157,6 +161,11 @@ Summary
         let imported = parse(RUN).unwrap();
         let why = &imported.runs[0].phases[0].remarks[0].why;
         assert_eq!(why, "the text has the mean of 28 runs, not their times");
+        let why = &imported.runs[1].phases[0].remarks[0].why;
+        assert_eq!(why, "the command ran once");
+        let older = parse(&RUN.replace("    28 runs", "")).unwrap();
+        let why = &older.runs[0].phases[0].remarks[0].why;
+        assert!(why.ends_with("not their number and times"), "{why}");
     }
 
     #[test]
