@@ -159,6 +159,7 @@ impl<'a> Sampled<'a> {
                 }
             }
         }
+        // Two arms may have drawn one key apart: then the key alone names neither.
         let keys: Vec<&str> = found.iter().map(|(key, ..)| *key).collect();
         let opened = found.iter().map(|(key, arm, column)| {
             let is_ambiguous = keys.iter().filter(|other| *other == key).count() > 1;

@@ -34,6 +34,7 @@ impl Bucket {
         let filled = i128::from(now.since(self.at).ns()) * i128::from(self.rate);
         self.level = (self.level + filled).min(self.most);
         self.at = now;
+        // Below zero: the next request waits behind what this one was promised.
         self.level -= i128::from(tokens) * PARTS;
         let missing = u128::try_from(-self.level).unwrap_or(0);
         let wait = missing.div_ceil(u128::from(self.rate));

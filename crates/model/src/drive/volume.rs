@@ -110,7 +110,9 @@ impl Volume {
             let continues = last.op == request.op && last.end == request.lba;
             continues && now < last.begins && last.sectors + own <= self.parts.io.get()
         });
+        // What waits is merged; what is under way has been counted.
         let ios = if joined.is_some() { 0 } else { own.div_ceil(self.parts.io.get()) };
+        // Both limits count every request: the slower one decides.
         let bytes = request.sectors.bytes().get();
         let by_bytes = self.bytes.as_mut().map_or(Span::ZERO, |it| it.take(now, bytes));
         let wait = self.ios.take(now, ios).max(by_bytes);
@@ -147,6 +149,7 @@ impl Device for Volume {
         let last = Lba::ZERO + self.parts.capacity;
         let transfers = request.op.transfers();
         self.in_progress += 1;
+        // Refused at once: no limit is spent on it.
         if transfers && (request.lba > last || last - request.lba < request.sectors) {
             self.done.push(now, (request, false));
             return Ok(());

@@ -55,6 +55,7 @@ impl Lineage {
             // Not the name of a file: what a base leaves open need not fit this file's numbers.
             self.apart = Some(format!("{file} (independent)"));
         }
+        // Each file above has what this one adds, as the profile itself has.
         for (_, above) in &mut self.layers {
             *above = above.clone().over(raw.clone());
         }
@@ -78,6 +79,7 @@ impl Lineage {
             return None;
         }
         let own = mechanisms(whole);
+        // The farthest first, so that two variants of variants have one name in common.
         let mut bases = self.layers.iter().skip(1).rev();
         bases.find(|(_, base)| mechanisms(base) == own).map(|(file, _)| file.clone())
     }

@@ -43,6 +43,7 @@ fn iops(raw: &Raw, capacity: Sectors) -> Result<u64, Invalid> {
     match (raw.iops, raw.iops_per_gib) {
         (Some(iops), None) => Ok(u64::from(iops.0)),
         (None, Some(each)) => {
+            // Whole requests: a part of a GiB earns its part, rounded down.
             let all = (u128::from(capacity.bytes().get()) * u128::from(each.0)) >> 30;
             let least = raw.iops_min.map_or(1, |count| u128::from(count.0));
             let most = raw.iops_max.map_or(10_000_000, |count| u128::from(count.0));

@@ -55,6 +55,16 @@ impl ModelledArm {
         model::build(&self.profile, &self.options, 0).expect("built once before")
     }
 
+    /// Returns true if the profile leaves some number open.
+    pub(super) fn is_open(&self) -> bool {
+        !self.profile.unknowns().is_empty()
+    }
+
+    /// Returns true if the profile is a file of the user.
+    pub(super) fn is_of_file(&self) -> bool {
+        matches!(self.profile_ref, ProfileRef::File(_))
+    }
+
     /// A description of the model, in words that are equal exactly when the model is.
     pub(super) fn target(&self) -> String {
         let Options { specimen, seed, .. } = self.options;

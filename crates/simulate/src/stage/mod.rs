@@ -15,7 +15,7 @@ use drivelab_core::rng::Rng;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
 use drivelab_core::{Device as _, Refusal};
-use drivelab_model::options::{DriveSpec, Options, ProfileRef};
+use drivelab_model::options::{DriveSpec, Options};
 use drivelab_model::profile::Profile;
 use drivelab_model::{About, Specimens};
 use drivelab_study::file::{NamedWorkload, Needs};
@@ -342,13 +342,12 @@ impl Simulator {
     /// Says which arms have drives that were drawn apart, where a profile is a user's.
     fn independent(&self) -> Option<String> {
         let specimens = self.specimens.as_ref()?;
-        let is_open = |arm: &ModelledArm| !arm.profile.unknowns().is_empty();
-        let is_file = |arm: &ModelledArm| matches!(arm.profile_ref, ProfileRef::File(_));
+        // Built-in drives with different names are known to be two.
         let open: Vec<(usize, &ModelledArm)> =
-            self.arms.iter().enumerate().filter(|(_, arm)| is_open(arm)).collect();
+            self.arms.iter().enumerate().filter(|(_, arm)| arm.is_open()).collect();
         let mut apart = open.iter().flat_map(|one| open.iter().map(move |other| (one, other)));
         let (one, other) = apart.find(|((at, one), (to, other))| {
-            at < to && (is_file(one) || is_file(other)) && !specimens.share(*at, *to)
+            at < to && (one.is_of_file() || other.is_of_file()) && !specimens.share(*at, *to)
         })?;
         Some(format!(
             "`{}` and `{}` are two drives that have nothing in common: each block draws both, \
