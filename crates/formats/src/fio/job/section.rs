@@ -47,6 +47,8 @@ pub(super) struct Section {
     pub(super) ioengine: Option<&'static str>,
     pub(super) polling: Polling,
     pub(super) direct: bool,
+    /// Memory is locked, so that less is left for the page cache (`lockmem`).
+    pub(super) locks_memory: bool,
     /// Missing files are not created (`allow_file_create=0`).
     pub(super) no_create: bool,
     /// A file follows when the previous one is complete (`file_service_type=sequential`).
@@ -109,6 +111,7 @@ impl Section {
         self.workload.rw = Some(rw);
         self.permitted(rw)?;
         self.one_file()?;
+        self.memory()?;
         self.workload.own_cursors = Some(rw == Rw::ReadWrite);
         // fio's default, not drivelab's: every block once before any is repeated.
         self.workload.norandommap.get_or_insert(false);
@@ -204,6 +207,19 @@ impl Section {
         );
         Err(Refusal::request(wrong)
             .hint("give each file a section: they start together, each with its own `iodepth`"))
+    }
+
+    /// Refuses less memory for the page cache where a job uses it.
+    fn memory(&mut self) -> Result<(), Refusal> {
+        if self.locks_memory && !self.direct {
+            let wrong = "`lockmem`: drivelab locks no memory, and the job uses the page cache";
+            return Err(Refusal::request(wrong)
+                .hint("limit it: `systemd-run -p MemoryMax=1G`, or add `direct=1`"));
+        }
+        if self.locks_memory {
+            self.note("lockmem", "no memory is locked: with `direct=1` no page cache is used");
+        }
+        Ok(())
     }
 
     /// The block size of the kinds of request that occur. As in fio, a split or a range holds

@@ -146,6 +146,10 @@ const OWN: &[(&[&str], Setter)] = &[
     }),
     (&["do_verify"], |job, key, value| store(!switch(key, value)?, &mut job.no_verify)),
     (&["serialize_overlap"], |job, key, value| store(switch(key, value)?, &mut job.no_overlap)),
+    (&["lockmem"], |job, key, value| {
+        let locked = job.bytes(key, value)?;
+        store(locked > Bytes::ZERO, &mut job.locks_memory)
+    }),
     (&["kb_base"], |job, _, value| store(Base::read(value)?, &mut job.base)),
     (&["name"], |job, key, value| {
         if job.name.is_empty() {

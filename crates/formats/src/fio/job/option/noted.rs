@@ -202,7 +202,7 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
         "set one priority for all requests with `ionice`",
     ),
     (
-        &["cgroup", "cgroup_weight", "cgroup_nodelete", "lockmem", "uid", "gid"],
+        &["cgroup", "cgroup_weight", "cgroup_nodelete", "uid", "gid"],
         "start drivelab as that user or in that group, for example with `systemd-run`",
     ),
     (&["ioscheduler"], "set it first: echo NAME > /sys/block/sdX/queue/scheduler"),

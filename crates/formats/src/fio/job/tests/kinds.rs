@@ -102,3 +102,10 @@ fn a_flag_with_any_number_but_none_is_set() {
     }
     check_error("[a]\ntime_based=soon", 2, "neither `on` nor `off`", "");
 }
+
+#[test]
+fn locked_memory_changes_nothing_without_the_page_cache() {
+    assert!(note_of(&job("size=1m\ndirect=1\nlockmem=1g"), "lockmem"));
+    assert!(!note_of(&job("size=1m\nlockmem=0"), "lockmem"));
+    check_error("[a]\nsize=1m\nlockmem=1g", 1, "uses the page cache", "direct=1");
+}
