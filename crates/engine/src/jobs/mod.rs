@@ -299,6 +299,7 @@ fn together<T: Target>(
         }
     };
     edges.delay(&mut target, &mut watch).map_err(LoadError::from)?;
+    // Around the load alone: waiting for other jobs and a start delay use nothing of note.
     let before = usage::of_this_thread();
     let mut loaded = load::run(&mut target, job, &mut watch)?;
     let after = usage::of_this_thread();

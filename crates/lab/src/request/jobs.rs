@@ -306,6 +306,7 @@ fn lay_out_for_all(jobs: &[FileJob], request: &JobRequest) -> Result<Vec<LaidOut
         let of_file = jobs.iter().filter(|job| targets(job, request).iter().any(|it| it == target));
         let of_file: Vec<&FileJob> = of_file.collect();
         make_folders(path, &of_file)?;
+        // Before any job runs: one that finds less would use fewer blocks than it asked for.
         if path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() < largest) {
             lengthen(path, size, jobs[0].seed)?;
         }
@@ -341,6 +342,7 @@ fn make_folders(path: &Path, jobs: &[&FileJob]) -> Result<(), Refusal> {
     let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else {
         return Ok(());
     };
+    // A `directory` that is missing is more likely a file system that is not mounted.
     let directories = jobs.iter().flat_map(|job| &job.directories);
     let is_below = directories.clone().any(|directory| Path::new(directory).is_dir());
     let has_none = directories.clone().next().is_none();

@@ -193,6 +193,7 @@ impl Job {
     /// Processor time in the program and in the system, as percentages of the measured time of the
     /// jobs, as in fio.
     fn cpu_percent(&self) -> [f64; 2] {
+        // Jobs that are reported together have that many threads' time.
         let elapsed = self.elapsed.ns().saturating_mul(u64::from(self.jobs.max(1)));
         [self.usage.user, self.usage.system].map(|used| 100.0 * figures::ratio(used.ns(), elapsed))
     }

@@ -97,7 +97,8 @@ impl Extent {
             *size = Bytes::new(pass.bytes);
         }
         if options.strided.is_some() && length.is_some() {
-            // As in fio, zones follow one another to the end of the file, whatever the size.
+            // As in fio, zones follow one another to the end of the file: the size limits
+            // only what is moved.
             options.size = rest.map(Bytes::new);
         }
         if self.time_based {
@@ -109,9 +110,13 @@ impl Extent {
         let io_size = io_size.map(Bytes::get).filter(|bytes| *bytes > 0);
         // A block that is trimmed and written takes two requests.
         let each = if checked.rw.trims_and_writes() { 2 } else { 1 };
-        let limit = options.number_ios.map(|asked| asked.div_ceil(each));
+        // An odd limit is met exactly: the last block is then trimmed only.
+        let asked_ios = options.number_ios;
+        let limit = asked_ios.map(|asked| asked.div_ceil(each));
         let blocks = pass.requests(io_size, self.loops.max(1), limit);
-        options.number_ios = Some(blocks.saturating_mul(each));
+        let ios = blocks.saturating_mul(each);
+        let most = asked_ios.unwrap_or(u64::MAX).saturating_mul(self.loops.max(1));
+        options.number_ios = Some(ios.min(most));
         // Without a time only the number of requests ends it.
         options.runtime.get_or_insert(Span::ZERO);
         Ok(options)

@@ -331,6 +331,7 @@ impl Section {
         if !(rw.reads() && rw.sends()) {
             let side = if rw.reads() { read } else { write };
             if rw.trims_and_writes() {
+                // Each kind has a rate of its own, as in a mixture.
                 return Ok(trim.zip(write).map(|(trim, write)| trim.saturating_add(write)));
             }
             return Ok(if rw.trims() { trim } else { side });
@@ -404,6 +405,7 @@ impl Section {
         if !self.verify {
             return Ok(false);
         }
+        // A label would be written with each block, and no ledger says what a trim left.
         if rw.trims() {
             let wrong = "`verify`: what is trimmed has no label to read back";
             return Err(Refusal::request(wrong).hint("`rw=write` or `rw=randwrite`"));

@@ -25,6 +25,7 @@ impl Zones {
             let wrong = "`zonesize` contradicts `zonemode=none`";
             return Err(Refusal::request(wrong).hint("omit one of them"));
         }
+        // An absent range is that of `zonesize`, as before there was `zonemode`.
         let length = self.range.filter(|range| *range > Bytes::ZERO).unwrap_or(size);
         let zones = Strided::new(size, length, self.gap.unwrap_or_default());
         zones.map(Some).map_err(|Invalid(wrong)| Refusal::request(wrong))
@@ -58,7 +59,7 @@ pub(super) fn set_distribution(
         }
         return store(section, &format!("{kind}:{}", sides[0]));
     }
-    // The hot blocks are scattered, so that the place of the hottest changes nothing.
+    // The hot blocks are scattered, so that the centre of the distribution changes nothing.
     let parameter = rest.split(':').next().unwrap_or_default();
     let parameter = match (kind, parameter) {
         ("zipf", "") => "1.1",
