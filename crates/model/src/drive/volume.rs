@@ -9,9 +9,9 @@ use crate::event::EventQueue;
 /// A limit of requests or of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Limit {
-    /// What it allows for ever, a second.
+    /// Its lasting rate, a second.
     pub(crate) base: u64,
-    /// What it allows while its credits last, and the credits.
+    /// Its rate while credits last, and the credits.
     pub(crate) burst: Option<[u64; 2]>,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct VolumeParts {
     pub(crate) bytes: Option<Limit>,
     /// The largest request that counts as one; requests in sequence are one up to here.
     pub(crate) io: Sectors,
-    /// What the first access to each part costs; `None` if the volume came from no snapshot.
+    /// Extra time of the first access to each part; `None` if the volume came from no snapshot.
     pub(crate) first_touch: Option<Span>,
 }
 
@@ -36,7 +36,7 @@ const REQUESTS_MAX: usize = 1 << 16;
 /// The buckets of a limit.
 #[derive(Debug)]
 struct Limited {
-    /// What passes in a moment.
+    /// The limit within a moment.
     pace: Bucket,
     credits: Option<Bucket>,
 }
@@ -103,7 +103,7 @@ impl Volume {
         self.counters
     }
 
-    /// How long a request waits for its limits.
+    /// The time for which a request waits for its limits.
     fn wait(&mut self, now: Time, request: &Request) -> Span {
         let own = request.sectors.get();
         let joined = self.last.filter(|last| {

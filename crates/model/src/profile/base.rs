@@ -19,7 +19,7 @@ pub(super) struct Lineage {
     /// The file whose unknowns are apart from those of its bases.
     apart: Option<String>,
     layers: Vec<(String, Raw)>,
-    /// Whether the outermost file names the drive, and what it states.
+    /// True if the outermost file names the drive, and the numbers that it states.
     is_named: bool,
     changes: Vec<String>,
 }
@@ -44,7 +44,7 @@ impl Lineage {
         lineage
     }
 
-    /// Adds the next base. Its open numbers are unknowns of their own below a file that declares
+    /// Adds the next base. Its open numbers are separate unknowns below a file that declares
     /// itself independent.
     pub(super) fn add(&mut self, file: &str, raw: &mut Raw) {
         if let Some(apart) = &self.apart {

@@ -1,7 +1,6 @@
 //! Drive profiles: the known properties of a drive model, as data with sources.
 
 mod base;
-mod blueprint;
 mod embedded;
 mod hdd;
 mod needs;
@@ -11,10 +10,10 @@ mod ssd;
 mod values;
 mod volume;
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
 pub use base::BaseText;
-pub use blueprint::Blueprint;
 pub use embedded::{names, text};
 pub use needs::Missing;
 pub use specimen::{Basis, Known, Unknown};
@@ -28,8 +27,10 @@ use drivelab_core::record::{Drawn, Specimen};
 use drivelab_core::{Bytes, Invalid, Ratio, Rng, Sectors, Span};
 
 use crate::about::About;
-use crate::drive::VolumeParts;
+use crate::drive::{Drive, VolumeParts};
 use crate::elevator::Scheduler;
+use crate::error::BuildError;
+use crate::options::Options;
 use crate::unknown::Prior;
 use base::Lineage;
 use raw::{Raw, required};
@@ -55,6 +56,18 @@ pub struct Profile {
     /// The base that it differs from in numbers only.
     variant_of: Option<String>,
     text: String,
+}
+
+/// A drive modelled by another crate.
+pub trait Blueprint: Debug + Send + Sync {
+    /// Addressable sectors.
+    fn capacity(&self) -> Sectors;
+
+    /// Builds one drive with the name `model`; there is no seed, since it has no randomness.
+    ///
+    /// # Errors
+    /// Options that do not apply to this drive.
+    fn build(&self, model: &str, options: &Options) -> Result<Drive, BuildError>;
 }
 
 /// Default errors of the model: of any figure, and of figures behind an elevator of the host, as

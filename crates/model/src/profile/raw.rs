@@ -122,7 +122,7 @@ macro_rules! profile_keys {
 profile_keys! {
     /// The base profile.
     base: String,
-    /// Whether its open numbers are drawn apart from those of its base.
+    /// True if its open numbers are drawn apart from those of its base.
     independent: Switch,
     kind: Kind,
     model: String,

@@ -88,7 +88,7 @@ pub(crate) struct Ssd {
     commits: Option<Commits>,
     cached_map: Option<CachedMap>,
     stream: Stream,
-    /// What it may move before it is hot.
+    /// The bytes that it may move before it is hot.
     heat: Option<Bucket>,
     /// Flushes that wait until the buffer is clean; no write enters it meanwhile.
     drains: VecDeque<Tag>,

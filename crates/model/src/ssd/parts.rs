@@ -31,7 +31,7 @@ pub struct SsdParts {
     pub fold_after: Span,
     /// The cached part of the map; `None` if all of it is in memory.
     pub map_cache: Option<MapCache>,
-    /// What heat leaves of its rate; `None` if it is never hot.
+    /// The slowdown by heat; `None` if it is never hot.
     pub throttle: Option<Throttle>,
 }
 
