@@ -14,6 +14,7 @@ mod slot;
 pub(crate) mod tests;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use drivelab_core::{
     Completion, Destaged, Device, IoError, Lba, Op, Request, RequestId, Sectors, ServedBy, Span,
@@ -165,13 +166,24 @@ impl<D: Device> Shelf<D> {
         self.slots[slot].waiting.push_back(piece);
     }
 
+    /// The slots that a flush concerns: all of them, or that of the address which it has.
+    fn flushed(&self, request: &Request) -> Range<usize> {
+        if request.sectors == Sectors::ZERO {
+            return 0..self.slots.len();
+        }
+        let slot = usize::try_from(request.lba.get() / self.member.get()).expect("few slots");
+        slot..slot + 1
+    }
+
     /// Splits a request into pieces, each in its slot's queue; returns their number.
     fn split(&mut self, request: &Request, parent: usize) -> usize {
         if request.op == Op::Flush {
-            for slot in 0..self.slots.len() {
+            let all = self.flushed(request);
+            let count = all.len();
+            for slot in all {
                 self.queue_piece(request, parent, slot, Lba::ZERO, Sectors::ZERO);
             }
-            return self.slots.len();
+            return count;
         }
         let mut pieces = 0;
         let (mut lba, end) = (request.lba, request.end());

@@ -1,14 +1,21 @@
 //! The requests of a Linux host for durable writes and flushes (`block/blk-flush.c` of Linux 6.1).
 //!
 //! A drive without forced unit access (libata leaves it off) gets the data first and a flush once
-//! no data of such a write is in progress. One flush is in progress at a time; all requests that
-//! wait meanwhile share the next one.
+//! no data of such a write is in progress. Of each drive one flush is in progress at a time; all
+//! requests that wait meanwhile share the next one. Drives behind one controller do not: a program
+//! flushes the drives that its files are on.
 
-use drivelab_core::{Completion, Destaged, Device, Op, Request, RequestId, Sectors, Span, Time};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+
+use drivelab_core::{
+    Completion, Destaged, Device, Lba, Op, Request, RequestId, Sectors, Span, Time,
+};
 
 use crate::about::About;
 
-/// The name of the host's own flush; no load has such a request.
+/// The name of the host's own flush of the first drive, before it those of the others; no load has
+/// such requests.
 const FLUSH: RequestId = RequestId(u64::MAX);
 /// The time after which a flush no longer waits for data (`FLUSH_PENDING_TIMEOUT`).
 const PATIENCE: Span = Span::from_secs(5);
@@ -24,11 +31,9 @@ enum Rule {
     ByFlush,
 }
 
-/// A device behind the host's handling of durable writes and flushes.
-#[derive(Debug)]
-pub struct HostSyncs<D> {
-    device: D,
-    rule: Rule,
+/// The flushes of one drive: the host has a separate state for each.
+#[derive(Debug, Clone)]
+struct Queue {
     /// Durable writes whose data is in progress.
     writing: Vec<RequestId>,
     /// Requests that wait for the next flush, and since when.
@@ -38,6 +43,57 @@ pub struct HostSyncs<D> {
     flushed: Vec<RequestId>,
     /// True while the device is too full to take the next flush.
     refused: bool,
+}
+
+impl Queue {
+    const EMPTY: Self = Self {
+        writing: Vec::new(),
+        pending: Vec::new(),
+        pending_since: Time::ZERO,
+        flushed: Vec::new(),
+        refused: false,
+    };
+
+    fn wait_for_flush(&mut self, now: Time, id: RequestId) {
+        if self.pending.is_empty() {
+            self.pending_since = now;
+        }
+        self.pending.push(id);
+    }
+
+    /// True if a request waits for a flush, none is in progress, and no data delays it.
+    fn is_due(&self, now: Time) -> bool {
+        let delayed = !self.writing.is_empty() && now < self.pending_since + PATIENCE;
+        !(self.pending.is_empty() || !self.flushed.is_empty() || delayed)
+    }
+
+    /// The time at which a flush no longer waits for data.
+    fn patience_ends(&self) -> Option<Time> {
+        let waits = !self.pending.is_empty() && self.flushed.is_empty();
+        // Where the device was too full its own next event comes first: a time that has passed
+        // would be returned for ever.
+        let delayed = waits && !self.writing.is_empty() && !self.refused;
+        delayed.then(|| self.pending_since + PATIENCE)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.writing.is_empty() && self.pending.is_empty() && self.flushed.is_empty()
+    }
+}
+
+/// A device behind the host's handling of durable writes and flushes.
+#[derive(Debug)]
+pub struct HostSyncs<D> {
+    device: D,
+    rule: Rule,
+    /// One for each drive of the host; an array is one drive.
+    queues: Vec<Queue>,
+    /// The size of each of several drives.
+    each: Sectors,
+    /// Several drives: those that each submitter has written to.
+    written: BTreeMap<u16, BTreeSet<usize>>,
+    /// Several drives: requests that more than one of them has yet to flush, and their number.
+    parts: BTreeMap<RequestId, usize>,
 }
 
 impl<D: Device> HostSyncs<D> {
@@ -54,8 +110,13 @@ impl<D: Device> HostSyncs<D> {
             Some(_) => Rule::ByFlush,
             None => Rule::AsGiven,
         };
-        let (writing, pending, flushed) = (Vec::new(), Vec::new(), Vec::new());
-        Self { device, rule, writing, pending, pending_since: Time::ZERO, flushed, refused: false }
+        // The host sees an array as one drive, and drives without one as they are.
+        let separate = about.arrangement.as_ref().filter(|it| it.raid.is_none());
+        let drives = separate.map_or(1, |it| it.drives.max(1));
+        let each = Sectors::new(device.capacity().get() / drives as u64);
+        let queues = vec![Queue::EMPTY; drives];
+        let (written, parts) = (BTreeMap::new(), BTreeMap::new());
+        Self { device, rule, queues, each, written, parts }
     }
 
     /// The device.
@@ -63,24 +124,70 @@ impl<D: Device> HostSyncs<D> {
         &self.device
     }
 
-    fn wait_for_flush(&mut self, now: Time, id: RequestId) {
-        if self.pending.is_empty() {
-            self.pending_since = now;
+    /// The drives that a write concerns.
+    fn drives_of(&self, request: &Request) -> RangeInclusive<usize> {
+        let last = self.queues.len() - 1;
+        if last == 0 || request.sectors == Sectors::ZERO {
+            return 0..=last;
         }
-        self.pending.push(id);
+        let drive =
+            |lba: u64| usize::try_from(lba / self.each.get()).map_or(last, |drive| drive.min(last));
+        drive(request.lba.get())..=drive(request.end().get() - 1)
     }
 
-    /// Begins a flush if any request waits for one, none is in progress, and no data delays it.
+    /// Lets a request wait for the flushes of drives.
+    fn wait(&mut self, now: Time, id: RequestId, drives: &[usize]) {
+        debug_assert!(!drives.is_empty(), "a request that no flush ends");
+        if drives.len() > 1 {
+            self.parts.insert(id, drives.len());
+        }
+        for drive in drives {
+            self.queues[*drive].wait_for_flush(now, id);
+        }
+    }
+
+    /// The drives that the files of a submitter are on: all, as long as it has written nothing.
+    fn flushed_by(&self, submitter: u16) -> Vec<usize> {
+        let known = self.written.get(&submitter).map(|drives| drives.iter().copied().collect());
+        known.unwrap_or_else(|| (0..self.queues.len()).collect())
+    }
+
+    /// Begins the flush of each drive that has one due.
     fn flush(&mut self, now: Time) {
-        let delayed = !self.writing.is_empty() && now < self.pending_since + PATIENCE;
-        if self.pending.is_empty() || !self.flushed.is_empty() || delayed {
-            return;
+        let several = self.queues.len() > 1;
+        for (drive, queue) in (0_u64..).zip(&mut self.queues) {
+            if !queue.is_due(now) {
+                continue;
+            }
+            let mut flush = Request::flush(FLUSH.0 - drive);
+            if several {
+                // A flush with an address is of the drive that has it.
+                flush.lba = Lba::new(drive * self.each.get());
+                flush.sectors = Sectors::new(1);
+            }
+            // A full device takes it after its next completion.
+            queue.refused = self.device.submit(now, flush).is_err();
+            if !queue.refused {
+                std::mem::swap(&mut queue.pending, &mut queue.flushed);
+            }
         }
-        // A full device takes it after its next completion.
-        self.refused = self.device.submit(now, Request::flush(FLUSH.0)).is_err();
-        if !self.refused {
-            std::mem::swap(&mut self.pending, &mut self.flushed);
+    }
+
+    /// The drive of a flush of the host's own.
+    fn flushed_drive(&self, id: RequestId) -> Option<usize> {
+        let drive = usize::try_from(FLUSH.0 - id.0).ok()?;
+        (drive < self.queues.len()).then_some(drive)
+    }
+
+    /// True if no other drive has yet to flush for a request.
+    fn is_last_part(&mut self, id: RequestId) -> bool {
+        let Some(left) = self.parts.get_mut(&id) else { return true };
+        *left -= 1;
+        let last = *left == 0;
+        if last {
+            self.parts.remove(&id);
         }
+        last
     }
 
     /// Replaces completions of data and of flushes, from index `from` on, by those of requests.
@@ -88,31 +195,34 @@ impl<D: Device> HostSyncs<D> {
         let mut index = from;
         while index < completed.len() {
             let done = completed[index];
-            if done.id == FLUSH {
+            if let Some(drive) = self.flushed_drive(done.id) {
                 completed.remove(index);
-                for id in self.flushed.drain(..) {
-                    completed.insert(index, Completion { id, ..done });
-                    index += 1;
+                let mut flushed = std::mem::take(&mut self.queues[drive].flushed);
+                for id in flushed.drain(..) {
+                    if self.is_last_part(id) {
+                        completed.insert(index, Completion { id, ..done });
+                        index += 1;
+                    }
                 }
+                // The room for requests is kept.
+                self.queues[drive].flushed = flushed;
                 continue;
             }
-            let Some(at) = self.writing.iter().position(|id| *id == done.id) else {
-                index += 1;
-                continue;
-            };
-            self.writing.swap_remove(at);
+            let mut drives = Vec::new();
+            for (drive, queue) in self.queues.iter_mut().enumerate() {
+                if let Some(at) = queue.writing.iter().position(|id| *id == done.id) {
+                    queue.writing.swap_remove(at);
+                    drives.push(drive);
+                }
+            }
             // Data that failed needs no flush.
-            if done.result.is_err() {
+            if drives.is_empty() || done.result.is_err() {
                 index += 1;
                 continue;
             }
             completed.remove(index);
-            self.wait_for_flush(done.at, done.id);
+            self.wait(done.at, done.id, &drives);
         }
-    }
-
-    fn is_idle(&self) -> bool {
-        self.writing.is_empty() && self.pending.is_empty() && self.flushed.is_empty()
     }
 }
 
@@ -127,37 +237,38 @@ impl<D: Device> Device for HostSyncs<D> {
             return self.device.submit(now, request);
         }
         if request.op == Op::Flush {
-            self.wait_for_flush(now, request.id);
+            let drives = self.flushed_by(request.submitter);
+            self.wait(now, request.id, &drives);
             self.flush(now);
             return Ok(());
+        }
+        let several = self.queues.len() > 1;
+        if several && request.op == Op::Write {
+            let drives = self.drives_of(&request);
+            self.written.entry(request.submitter).or_default().extend(drives);
         }
         if !request.fua || self.rule == Rule::ByFua {
             return self.device.submit(now, request);
         }
         let data = Request { fua: false, ..request };
         self.device.submit(now, data).map_err(|_| request)?;
-        self.writing.push(request.id);
+        for drive in self.drives_of(&request) {
+            self.queues[drive].writing.push(request.id);
+        }
         Ok(())
     }
 
     #[inline]
     fn next_event(&self) -> Option<Time> {
-        let next = self.device.next_event();
-        // Where the device was too full its own next event comes first: a time that has passed
-        // would be returned for ever.
-        let waits = !self.pending.is_empty() && self.flushed.is_empty();
-        if !waits || self.writing.is_empty() || self.refused {
-            return next;
-        }
-        let late = self.pending_since + PATIENCE;
-        Some(next.map_or(late, |next| next.min(late)))
+        let late = self.queues.iter().filter_map(Queue::patience_ends);
+        late.chain(self.device.next_event()).min()
     }
 
     #[inline]
     fn advance(&mut self, now: Time, completed: &mut Vec<Completion>) {
         let from = completed.len();
         self.device.advance(now, completed);
-        if !self.is_idle() {
+        if !self.queues.iter().all(Queue::is_idle) {
             self.sort_out(from, completed);
             self.flush(now);
         }
@@ -173,7 +284,6 @@ mod tests {
     use super::*;
     use crate::options::Options;
     use crate::profile::Profile;
-    use drivelab_core::Lba;
 
     fn drive(name: &str, options: &[(&str, &str)]) -> HostSyncs<crate::Drive> {
         let mut set = Options::default();
@@ -260,6 +370,26 @@ mod tests {
         }
         let ids: Vec<u64> = completed.iter().map(|done| done.id.0).collect();
         assert_eq!(ids, [7, 8, 1]);
+    }
+
+    #[test]
+    fn a_program_flushes_the_drives_that_it_has_written_to() {
+        let flushes = |submitters: [u16; 2]| {
+            let mut drive = drive("seagate-st31000333as", &[("drives", "2")]);
+            let second = drive.capacity().get() / 2;
+            for (submitter, lba) in submitters.into_iter().zip([0, second]) {
+                let write = Request::write(lba, Lba::new(lba), Sectors::new(16));
+                drive.submit(Time::ZERO, Request { submitter, ..write }).unwrap();
+            }
+            drive.submit(Time::ZERO, Request { submitter: 0, ..Request::flush(7) }).unwrap();
+            let mut completed = Vec::new();
+            while let Some(next) = drive.next_event() {
+                drive.advance(next, &mut completed);
+            }
+            assert_eq!(completed.len(), 3, "{completed:?}");
+            drive.device().counters().flushes
+        };
+        assert_eq!([flushes([0, 1]), flushes([0, 0])], [1, 2]);
     }
 
     #[test]
