@@ -24,7 +24,8 @@ pub struct Interaction {
 pub struct Finding {
     /// Short name, or the claim itself.
     pub name: String,
-    /// `WORKLOAD.METRIC of ARM` (a geometric mean) or `WORKLOAD.METRIC of ARM over ARM` (a ratio);
+    /// `WORKLOAD.METRIC of ARM` (a geometric mean) or `WORKLOAD.METRIC of ARM over ARM` (a ratio),
+    /// or `WORKLOAD.METRIC relative to WORKLOAD.METRIC of` either (their ratio);
     /// empty if no workload of the study measures it.
     pub figure: String,
     /// What the source states, in its own numbers: `8,000 to 37,000 1/s`; may be empty.
@@ -33,6 +34,11 @@ pub struct Finding {
     pub published_value: Option<f64>,
     /// The reason why the study cannot answer the claim, even if it measures the figure.
     pub cannot_tell: Option<String>,
+    /// The share of the time in which the processor worked, in percent, as the source states it of
+    /// the first and of the second arm.
+    pub processor: Option<[f64; 2]>,
+    /// A workload that repeats that of `figure`: it shows how much two runs of one arm differ.
+    pub again: Option<String>,
     /// Its author; may be empty.
     pub source: String,
     /// The claim holds from this value on.

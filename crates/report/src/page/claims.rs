@@ -21,6 +21,7 @@ fn finding(one: &FindingResult) -> String {
         Answer::Holds => ("faster", "\u{2713}"),
         Answer::DoesNotHold => ("slower", "\u{2717}"),
         Answer::Consistent => ("open", "\u{2248}"),
+        Answer::NoEvidence => ("open", "\u{2205}"),
         Answer::CannotTell => ("open", "?"),
     };
     format!(

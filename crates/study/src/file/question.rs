@@ -126,6 +126,8 @@ pub(super) fn findings(
             published: section.take("published")?.unwrap_or_default(),
             published_value: section.take("published_value")?,
             cannot_tell: section.take("cannot_tell")?,
+            processor: processor(&mut section)?,
+            again: section.take("again")?,
             source: section.take("source")?.unwrap_or_default(),
             at_least: section.take("at_least")?,
             at_most: section.take("at_most")?,
@@ -151,10 +153,21 @@ fn answered(section: &mut Section, claim: &Finding) -> Result<Finding, ConfigErr
         // Another figure need not be the one that was published.
         published_value: section.take("published_value")?,
         cannot_tell: section.take("cannot_tell")?,
+        processor: processor(section)?,
+        again: section.take("again")?,
         at_least: section.take("at_least")?,
         at_most: section.take("at_most")?,
         ..claim.clone()
     })
+}
+
+/// The shares of the processor in both arms.
+fn processor(section: &mut Section) -> Result<Option<[f64; 2]>, ConfigError> {
+    let Some(shares) = section.list::<f64>("processor")? else { return Ok(None) };
+    let known = <[f64; 2]>::try_from(shares).ok();
+    let known = known.filter(|both| both.iter().all(|share| (1.0..=100.0).contains(share)));
+    let wrong = || section.error("`processor` has two shares in percent, from 1 to 100");
+    known.map(Some).ok_or_else(wrong)
 }
 
 fn check_bounds(finding: &Finding) -> Result<(), Invalid> {
@@ -174,21 +187,41 @@ impl Names<'_> {
     fn check_finding(&self, finding: &Finding) -> Result<(), Invalid> {
         if !finding.figure.is_empty() {
             self.check_figure(&finding.figure)?;
-        } else if finding.cannot_tell.is_none() {
+        } else if finding.cannot_tell.is_none() && finding.processor.is_none() {
             return Err("a finding needs a `figure`, or `cannot_tell` with the reason why no \
                         workload measures it"
                 .into());
         }
+        if let Some(again) = &finding.again {
+            self.check_again(again, finding)?;
+        }
         check_bounds(finding)
     }
 
-    /// Checks `WORKLOAD.METRIC of ARM [over ARM]`.
+    /// Checks that another workload repeats that of a ratio with a published value.
+    fn check_again(&self, again: &str, finding: &Finding) -> Result<(), Invalid> {
+        if !self.workloads.iter().any(|known| known == again) {
+            let known = self.workloads.join("`, `");
+            return Err(invalid!("`again` names the workload `{again}`; there are `{known}`"));
+        }
+        if finding.published_value.is_none() || !finding.figure.contains(" over ") {
+            return Err("`again` needs a ratio as `figure`, and its `published_value`".into());
+        }
+        Ok(())
+    }
+
     fn is_arm(&self, name: &str) -> bool {
         self.arms.iter().any(|arm| arm.name == name)
     }
 
+    /// Checks `WORKLOAD.METRIC [relative to WORKLOAD.METRIC] of ARM [over ARM]`.
     fn check_figure(&self, figure: &str) -> Result<(), Invalid> {
         let (of, arms) = figure.split_once(" of ").ok_or_else(|| not_a_figure(figure))?;
+        let (of, relative) =
+            of.split_once(" relative to ").map_or((of, None), |(of, to)| (of, Some(to)));
+        if let Some(relative) = relative {
+            self.check_metric("figure", relative)?;
+        }
         // Prices are compared with rates only.
         let rate = of.strip_suffix("_per_usd").and_then(|of| of.rsplit_once('.'));
         let of = match rate {

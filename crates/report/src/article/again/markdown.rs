@@ -10,9 +10,9 @@ are the reason for drivelab. Each is a study here, with the arms and workloads o
 as a modelled drive in virtual time can run them, at stage simulate as requests and at stage kernel
 by the tools themselves under a [real Linux kernel](internals/kernel-stage.md). Every published
 number is a claim that *holds* or *does not hold*. Where neither is so of nearly all such drives, a
-published figure inside the interval for one of them is *consistent*; of the rest drivelab *cannot
-tell*, with the reason. Figures are ratios or geometric means with 95 % intervals that hold together
-for a study.
+published figure inside the interval for one of them is *consistent*. A ratio that two runs of one
+arm give as well is *no evidence*. Of the rest drivelab *cannot tell*, with what would settle it.
+Figures are ratios or geometric means with 95 % intervals that hold together for a study.
 
 `drivelab articles` makes this page, and another with pictures, every interval and the notes; two
 runs give the same bytes. `drivelab show article:N` prints what may be concluded from the published
@@ -23,15 +23,16 @@ figures, and what the author missed.
 /// The document: the same articles, the same bytes.
 pub fn markdown(again: &Again) -> String {
     let mut text = format!("{HEAD}**{}**\n\n", again.scored());
-    text += "| | article | stage | holds | consistent | does not hold | cannot tell |\n";
-    text += "|---|---|---|---:|---:|---:|---:|\n";
+    text += "| | article | stage | holds | consistent | does not hold | no evidence | \
+             cannot tell |\n";
+    text += "|---|---|---|---:|---:|---:|---:|---:|\n";
     for one in &again.articles {
-        let Counts { holds, consistent, does_not_hold, cannot_tell } = one.counts;
+        let Counts { holds, consistent, does_not_hold, no_evidence, cannot_tell } = one.counts;
         let (number, title) = (one.number, cell(&one.article.title));
         let stage = &one.stage;
         text += &format!(
             "| {number} | {title} | {stage} | {holds} | {consistent} | {does_not_hold} | \
-             {cannot_tell} |\n"
+             {no_evidence} | {cannot_tell} |\n"
         );
     }
     for stages in again.by_number() {

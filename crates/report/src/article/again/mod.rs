@@ -59,7 +59,7 @@ pub struct Repeated {
 }
 
 /// The numbers of findings that hold, do not hold, and cannot be decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Hold.
     pub holds: usize,
@@ -68,6 +68,9 @@ pub struct Counts {
     pub consistent: usize,
     /// Do not hold.
     pub does_not_hold: usize,
+    /// Are no evidence: two runs of one arm differ by as much.
+    #[serde(default)]
+    pub no_evidence: usize,
     /// Cannot be decided.
     pub cannot_tell: usize,
 }
@@ -83,7 +86,7 @@ pub struct Checked {
     pub published: String,
     /// The source.
     pub source: String,
-    /// `holds`, `consistent`, `does-not-hold` or `cannot-tell`.
+    /// `holds`, `consistent`, `does-not-hold`, `no-evidence` or `cannot-tell`.
     pub verdict: String,
     /// The figure, where it was measured.
     pub value: Option<f64>,
@@ -148,6 +151,7 @@ impl Repeated {
                 holds: of("holds"),
                 consistent: of("consistent"),
                 does_not_hold: of("does-not-hold"),
+                no_evidence: of("no-evidence"),
                 cannot_tell: of("cannot-tell"),
             },
             stage: read.stage,
@@ -274,7 +278,7 @@ impl Again {
     /// The number of claims with each answer, each claim once: a stage that decides it counts
     /// before one that does not, and stage kernel, which runs the tools themselves, before others.
     pub fn score(&self) -> Counts {
-        let mut score = Counts { holds: 0, consistent: 0, does_not_hold: 0, cannot_tell: 0 };
+        let mut score = Counts::default();
         for stages in self.by_number() {
             let all = answers(stages);
             for claim in all.chunk_by(|_, next| next.is_more) {
@@ -282,9 +286,11 @@ impl Again {
                 let decided = [of("holds"), of("does-not-hold")].into_iter().flatten();
                 // Answers are in the order of the stages' names: kernel, simulate.
                 let first = decided.min_by_key(|it| it.stages.first().copied());
-                match first.or_else(|| of("consistent")).map(|it| it.finding.verdict.as_str()) {
+                let open = || of("no-evidence").or_else(|| of("consistent"));
+                match first.or_else(open).map(|it| it.finding.verdict.as_str()) {
                     Some("holds") => score.holds += 1,
                     Some("does-not-hold") => score.does_not_hold += 1,
+                    Some("no-evidence") => score.no_evidence += 1,
                     Some(_) => score.consistent += 1,
                     None => score.cannot_tell += 1,
                 }
@@ -295,11 +301,12 @@ impl Again {
 
     /// The score in a sentence.
     fn scored(&self) -> String {
-        let Counts { holds, consistent, does_not_hold, cannot_tell } = self.score();
-        let claims = holds + consistent + does_not_hold + cannot_tell;
+        let Counts { holds, consistent, does_not_hold, no_evidence, cannot_tell } = self.score();
+        let claims = holds + consistent + does_not_hold + no_evidence + cannot_tell;
         format!(
             "Of {}, {holds} hold and {does_not_hold} do not; {consistent} published figures are \
-             consistent with such drives, and of {cannot_tell} claims nothing can be concluded.",
+             consistent with such drives, {no_evidence} are no evidence, and of {cannot_tell} claims \
+             nothing can be concluded.",
             counted(claims, "claim")
         )
     }
@@ -314,10 +321,11 @@ impl Again {
             ("holds", Align::Right, 0),
             ("consistent", Align::Right, 0),
             ("does not", Align::Right, 0),
+            ("no evidence", Align::Right, 0),
             ("cannot tell", Align::Right, 0),
         ]);
         for one in &self.articles {
-            let Counts { holds, consistent, does_not_hold, cannot_tell } = one.counts;
+            let Counts { holds, consistent, does_not_hold, no_evidence, cannot_tell } = one.counts;
             table.row(vec![
                 one.number.to_string(),
                 one.article.title.clone(),
@@ -326,6 +334,7 @@ impl Again {
                 holds.to_string(),
                 consistent.to_string(),
                 does_not_hold.to_string(),
+                no_evidence.to_string(),
                 cannot_tell.to_string(),
             ]);
         }
@@ -340,6 +349,7 @@ impl Checked {
             "holds" => "holds",
             "does-not-hold" => "does not hold",
             "consistent" => "consistent",
+            "no-evidence" => "no evidence",
             _ => CANNOT_TELL,
         }
     }
@@ -423,7 +433,7 @@ mod tests {
         let one = repeated();
         assert_eq!(
             one.counts,
-            Counts { holds: 1, consistent: 0, does_not_hold: 1, cannot_tell: 1 }
+            Counts { holds: 1, does_not_hold: 1, cannot_tell: 1, ..Counts::default() }
         );
         let again = Again::new(vec![one]);
         assert_eq!(again.by_number().count(), 1);
@@ -456,7 +466,7 @@ mod tests {
             ]
         );
         // The third claim is decided at stage kernel, and open at stage simulate.
-        let score = Counts { holds: 2, consistent: 0, does_not_hold: 1, cannot_tell: 0 };
+        let score = Counts { holds: 2, does_not_hold: 1, ..Counts::default() };
         assert_eq!(again.score(), score);
         let text = markdown(&again);
         assert!(text.contains("**Cannot tell:**\n\n- a third: it needs a file system"), "{text}");

@@ -6,8 +6,8 @@ use crate::page::skeleton;
 
 /// A guide to the pictures, above the first of them.
 const LEGEND: &str = "Each claim holds or does not; or its published figure is consistent with the \
-    interval for one such drive, which leaves the claim undecided; or nothing can be concluded. In \
-    the pictures a dot is the ratio found here, the thick line its 95 % interval, the thin line the \
+    interval for one such drive, which leaves the claim undecided; or it is no evidence, as two \
+    runs of one arm differ by as much; or nothing can be concluded. In the pictures a dot is the ratio found here, the thick line its 95 % interval, the thin line the \
     interval for one more such drive, and the grey area the bounds that the claim is held against.";
 
 /// The page: the same articles, the same bytes.
@@ -22,10 +22,19 @@ pub fn html(again: &Again) -> String {
 }
 
 fn overview(again: &Again) -> String {
-    let heads = ["", "article", "stage", "holds", "consistent", "does not hold", "cannot tell"];
+    let heads = [
+        "",
+        "article",
+        "stage",
+        "holds",
+        "consistent",
+        "does not hold",
+        "no evidence",
+        "cannot tell",
+    ];
     let rows = again.articles.iter().map(|one| {
-        let Counts { holds, consistent, does_not_hold, cannot_tell } = one.counts;
-        let counts = [holds, consistent, does_not_hold, cannot_tell];
+        let Counts { holds, consistent, does_not_hold, no_evidence, cannot_tell } = one.counts;
+        let counts = [holds, consistent, does_not_hold, no_evidence, cannot_tell];
         let counts = counts.map(|count| count.to_string());
         let title = format!("<span class=\"words\">{}</span>", escape(&one.article.title));
         let mut cells = vec![one.number.to_string(), title, one.stage.to_string()];

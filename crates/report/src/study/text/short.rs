@@ -155,6 +155,7 @@ fn claims(result: &StudyResult) -> Option<Sentence> {
         (Answer::Holds, ["holds", "hold"]),
         (Answer::DoesNotHold, ["does not hold", "do not hold"]),
         (Answer::Consistent, ["is consistent", "are consistent"]),
+        (Answer::NoEvidence, ["is no evidence", "are no evidence"]),
         (Answer::CannotTell, ["remains open", "remain open"]),
     ];
     let parts = kinds.into_iter().filter_map(|(answer, [one, several])| match count(answer) {

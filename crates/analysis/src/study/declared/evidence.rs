@@ -1,0 +1,112 @@
+//! Claims that are decided without the figure: by what the processor did, and by what two runs of
+//! one arm differ by.
+
+use drivelab_core::counted;
+use drivelab_core::question::Finding;
+use drivelab_stats::ALPHA_DEFAULT;
+use drivelab_stats::distribution::student;
+use drivelab_stats::numbers::float;
+
+use super::finding::{Answer, FindingResult, judged};
+use crate::figures;
+use crate::outcome::Series;
+
+/// Percent are published without decimals.
+const ROUNDING: f64 = 0.5;
+
+/// Holds a claim about a figure of the processor against what storage can have changed in it: the
+/// time in which the processor did not work, if it did the same work in both arms.
+pub(super) fn of_processor(finding: Finding, [first, second]: [f64; 2]) -> FindingResult {
+    let lo = (second - ROUNDING) / (first + ROUNDING);
+    let interval = [lo, (second + ROUNDING) / (first - ROUNDING)];
+    debug_assert!(interval[0] < interval[1], "shares of a time are positive");
+    let answer = match judged(&finding, interval) {
+        Answer::CannotTell if finding.published_value.is_some_and(|it| within(interval, it)) => {
+            Answer::Consistent
+        }
+        answer => answer,
+    };
+    let why = format!(
+        "the processor worked {first:.0} and {second:.0} % of the time: storage decides the rest"
+    );
+    FindingResult {
+        answer,
+        value: Some(second / first),
+        ci95: Some(interval),
+        ..FindingResult::open(finding, why)
+    }
+}
+
+fn within([lo, hi]: [f64; 2], value: f64) -> bool {
+    lo <= value && value <= hi
+}
+
+/// Answers a claim that is no evidence: its published ratio is one that two runs of one arm give,
+/// of one drive with other addresses. Nothing if it is evidence, or if no workload repeats it.
+pub(super) fn repeated(
+    finding: &Finding,
+    series: &[Series],
+    (figure, arms): (usize, &[usize]),
+) -> Option<(Answer, Option<String>)> {
+    let (again, published) = finding.again.as_ref().zip(finding.published_value)?;
+    let own = &series[figure];
+    let other = series
+        .iter()
+        .find(|it| it.metric == own.metric && it.name == format!("{again}.{}", own.metric))?;
+    let pairs = arms.iter().flat_map(|arm| own.values[*arm].iter().zip(&other.values[*arm]));
+    let differences: Vec<f64> = pairs.map(|(one, two)| libm::log(two / one)).collect();
+    let within = factor(&differences)?;
+    let is_evidence = libm::log(published).abs() > libm::log(within);
+    (!is_evidence).then(|| {
+        let pairs = counted(differences.len(), "pair");
+        let factor = figures::times(within);
+        let why = format!("95 % of two runs of one arm stay within {factor} ({pairs})");
+        (Answer::NoEvidence, Some(why))
+    })
+}
+
+/// Two pairs show next to nothing of how runs vary.
+const PAIRS_MIN: usize = 6;
+
+/// The factor within which 95 % of two runs of one arm stay.
+fn factor(differences: &[f64]) -> Option<f64> {
+    // No run is the first of its pair: the mean is known to be nought.
+    let n = float(differences.len());
+    let variance = differences.iter().map(|it| it * it).sum::<f64>() / n;
+    let is_known = differences.len() >= PAIRS_MIN && variance.is_finite();
+    is_known
+        .then(|| libm::exp(student::quantile(1.0 - ALPHA_DEFAULT / 2.0, n) * libm::sqrt(variance)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn storage_can_change_what_the_processor_leaves() {
+        let claim = |published_value, at_least, at_most| Finding {
+            published_value: Some(published_value),
+            at_least: Some(at_least),
+            at_most: Some(at_most),
+            ..Finding::default()
+        };
+        let check = |claim, shares, expected| {
+            let found = of_processor(claim, shares);
+            assert_eq!(found.answer, expected, "{found:?}");
+        };
+        check(claim(0.98, 0.95, 1.01), [99.0, 98.0], Answer::Holds);
+        check(claim(2.0, 1.9, 2.1), [99.0, 98.0], Answer::DoesNotHold);
+        check(claim(0.99, 0.985, 1.01), [99.0, 98.0], Answer::Consistent);
+        check(claim(1.2, 0.99, 1.21), [50.0, 50.0], Answer::CannotTell);
+    }
+
+    #[test]
+    fn the_factor_covers_two_runs_of_one_arm() {
+        // Twelve pairs whose logarithms differ by 0.1: t of 12 degrees is 2.179.
+        let differences: Vec<f64> =
+            (0..12).map(|it| if it % 2 == 0 { 0.1 } else { -0.1 }).collect();
+        assert!((factor(&differences).unwrap() - libm::exp(0.2179)).abs() < 1e-3);
+        assert_eq!(factor(&differences[..3]), None);
+        assert_eq!(factor(&[f64::INFINITY; 8]), None);
+    }
+}
