@@ -208,8 +208,10 @@ pub(super) fn all(suspects: &[Suspect], rates: &Rates) -> Vec<(About, Hypothesis
     let shares: Vec<f64> = suspects.iter().map(|it| it.prior / total).collect();
     let unseen = (1.0 - shown.iter().map(|index| shares[*index]).sum::<f64>()).max(0.0);
     let one = 1.0 - CHANCE - UNKNOWN - TWO;
-    // What no figure shows leaves them as chance does, alone and in pairs.
-    let chance = CHANCE + one * unseen + TWO * unseen * unseen;
+    // What no figure shows leaves them as chance does, alone and in pairs; an unknown cause is
+    // hidden from them as often as a known one.
+    let chance = CHANCE + (one + UNKNOWN) * unseen + TWO * unseen * unseen;
+    let unknown = UNKNOWN * (1.0 - unseen);
     let mut acting: Vec<(Acting, f64)> = Vec::new();
     for &index in &shown {
         let prior = 0.5 * (one + 2.0 * TWO * unseen) * shares[index];
@@ -228,7 +230,7 @@ pub(super) fn all(suspects: &[Suspect], rates: &Rates) -> Vec<(About, Hypothesis
     }
     let mut all = vec![
         (About::Chance, Hypothesis { prior: chance, predicted: Predicted::Chance }),
-        (About::Unknown, Hypothesis { prior: UNKNOWN, predicted: Predicted::Unknown }),
+        (About::Unknown, Hypothesis { prior: unknown, predicted: Predicted::Unknown }),
     ];
     all.extend(acting.into_iter().filter_map(|(acting, prior)| {
         let hypothesis = Hypothesis {

@@ -118,6 +118,19 @@ fn a_suspect_that_no_figure_shows_is_named_and_not_ranked() {
 }
 
 #[test]
+fn an_unknown_cause_is_hidden_from_the_figures_as_often_as_a_known_one() {
+    let all = super::hypothesis::all(&suspects(), &rates());
+    let unknown = all.iter().find(|(about, _)| *about == super::hypothesis::About::Unknown);
+    let (_, unknown) = unknown.unwrap();
+    // One of the three suspects changes no figure.
+    assert!((unknown.prior - 0.1 * 2.0 / 3.0).abs() < 1e-9, "{}", unknown.prior);
+    let total: f64 = all.iter().map(|(_, it)| it.prior).sum();
+    // Two draws of one suspect are no pair.
+    let same = 0.15 * 2.0 / 9.0;
+    assert!((total - (1.0 - same)).abs() < 1e-9, "{total}");
+}
+
+#[test]
 fn the_figure_that_speaks_for_a_cause_is_the_one_that_it_changes() {
     let (_, found) = first([2.0, 1.0]);
     assert_eq!(found.ranking[0].speaks_for.unwrap().figure, 0);

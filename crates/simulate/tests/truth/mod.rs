@@ -1,7 +1,7 @@
 //! Cases whose cause is known: drawn by the prior that `explain` assumes, on drives, addresses and
 //! runs that it does not simulate.
 
-use drivelab_analysis::explanation::{Asked, Explanation, Kind, Load, Question};
+use drivelab_analysis::explanation::{Asked, Explanation, Kind, Load, Question, Strength};
 use drivelab_core::numbers::float;
 use drivelab_core::rng::Rng;
 use drivelab_core::workload::WorkloadOptions;
@@ -50,6 +50,8 @@ pub(crate) struct Decided {
     pub(crate) visible: bool,
     /// The probability of the first hypothesis.
     pub(crate) first: f64,
+    /// True if the first hypothesis is three times as probable as any other: an answer.
+    pub(crate) answered: bool,
     /// True if the first hypothesis is the truth.
     pub(crate) right: bool,
     /// True if the truth is one of the first three hypotheses.
@@ -229,6 +231,7 @@ pub(crate) fn decide(
         Decided {
             visible: case.visible,
             first: explanation.ranking[0].probability,
+            answered: explanation.strength != Strength::Undecided,
             right: is(0),
             near: (0..3.min(explanation.ranking.len())).any(is),
             said: said(explanation),
