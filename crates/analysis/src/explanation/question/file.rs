@@ -7,10 +7,12 @@ use drivelab_core::{JobSchedule, Refusal, invalid};
 use super::{Asked, FIGURES_MAX, Load, Question, RATIO_MAX, is_a_ratio};
 
 /// The figures of the articles that are included, by number.
-const ARTICLES: [(u32, &str); 3] = [
+const ARTICLES: [(u32, &str); 5] = [
     (0, include_str!("../../../../../causes/figures/article-0.toml")),
     (1, include_str!("../../../../../causes/figures/article-1.toml")),
     (2, include_str!("../../../../../causes/figures/article-2.toml")),
+    (3, include_str!("../../../../../causes/figures/article-3.toml")),
+    (4, include_str!("../../../../../causes/figures/article-4.toml")),
 ];
 
 /// The published figures of an article.
@@ -20,10 +22,9 @@ const ARTICLES: [(u32, &str); 3] = [
 pub fn of_article(number: u32) -> Result<Question, Refusal> {
     let found = ARTICLES.iter().find(|(known, _)| *known == number);
     let (_, text) = found.ok_or_else(|| {
-        let message =
-            format!("the figures of article {number} are not included: it published no pairs");
+        let message = format!("there are no figures of an article {number}");
         Refusal::request(message)
-            .hint("explain article:0, article:1 or article:2, or write figures to a file")
+            .hint("explain article:0, article:1, ... article:4, or write figures to a file")
     })?;
     Ok(parse(&format!("causes/figures/article-{number}.toml"), text)?)
 }
