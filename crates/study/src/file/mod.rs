@@ -400,9 +400,9 @@ impl StudyFile {
     pub fn wanted(&self, task: Task) -> Vec<String> {
         let Task::Workload(index) = task else { return Vec::new() };
         let (names, own) = (self.names(), &self.workloads[index].name);
-        let figures = self.findings.iter().filter_map(|finding| finding.figure.split_once(" of "));
-        let all = std::iter::once(self.primary.as_str()).chain(figures.map(|(of, _)| of));
-        let of_task = all.filter_map(|text| metric::split(text, &names));
+        let figures = self.findings.iter().flat_map(|finding| question::named(finding, &names));
+        let all: Vec<String> = std::iter::once(self.primary.clone()).chain(figures).collect();
+        let of_task = all.iter().filter_map(|text| metric::split(text, &names));
         let of_task = of_task.filter(|(workload, _)| workload == own);
         of_task.map(|(_, metric)| metric.to_owned()).collect()
     }

@@ -146,6 +146,17 @@ pub(super) fn findings(
     Ok((findings, restated))
 }
 
+/// The metrics that a finding needs: that of its figure, the one it is relative to, and the same of
+/// the workload that repeats it.
+pub(super) fn named(finding: &Finding, workloads: &[String]) -> Vec<String> {
+    let Some((of, _)) = finding.figure.split_once(" of ") else { return Vec::new() };
+    let mut named: Vec<String> = of.split(" relative to ").map(str::to_owned).collect();
+    let metric = metric::split(&named[0], workloads).map(|(_, metric)| metric);
+    let again = finding.again.iter().zip(metric).map(|(again, metric)| format!("{again}.{metric}"));
+    named.extend(again.collect::<Vec<_>>());
+    named
+}
+
 /// The claim with another figure, other bounds, or another reason why it cannot be answered.
 fn answered(section: &mut Section, claim: &Finding) -> Result<Finding, ConfigError> {
     Ok(Finding {
