@@ -224,15 +224,21 @@ pub(super) fn all(suspects: &[Suspect], rates: &Rates) -> Vec<(About, Hypothesis
         acting.push(([vec![one], vec![other]], prior));
         acting.push(([vec![other], vec![one]], prior));
         if !suspects[one].excludes.contains(&other) {
-            acting.push(([vec![one, other], Vec::new()], prior));
-            acting.push(([Vec::new(), vec![one, other]], prior));
+            // Where one hides the other, the figures show one alone.
+            let set = visible([one, other], rates);
+            acting.push(([set.clone(), Vec::new()], prior));
+            acting.push(([Vec::new(), set], prior));
         }
+    }
+    let mut weights: BTreeMap<Acting, f64> = BTreeMap::new();
+    for (acting, prior) in acting {
+        *weights.entry(acting).or_default() += prior;
     }
     let mut all = vec![
         (About::Chance, Hypothesis { prior: chance, predicted: Predicted::Chance }),
         (About::Unknown, Hypothesis { prior: unknown, predicted: Predicted::Unknown }),
     ];
-    all.extend(acting.into_iter().filter_map(|(acting, prior)| {
+    all.extend(weights.into_iter().filter_map(|(acting, prior)| {
         let hypothesis = Hypothesis {
             prior,
             predicted: predicted(effects(&acting, rates)?, &rates.model_sigma),
@@ -240,6 +246,28 @@ pub(super) fn all(suspects: &[Suspect], rates: &Rates) -> Vec<(About, Hypothesis
         Some((About::Causes(acting), hypothesis))
     }));
     all
+}
+
+/// The suspects of a pair on one arm that the figures show beside the other: both, until a
+/// simulation of the pair has shown that one hides the other.
+fn visible([one, other]: [usize; 2], rates: &Rates) -> Vec<usize> {
+    let both = vec![one, other];
+    let Some(joint) = rates.of.get(&both) else { return both };
+    let hides = |alone: usize| {
+        rates.of.get(&vec![alone]).is_some_and(|known| {
+            (0..rates.model_sigma.len()).all(|figure| {
+                let of = |rows: &[Vec<f64>]| of_figure(rows, figure);
+                let added: Vec<f64> =
+                    of(joint).iter().zip(of(known)).map(|(both, one)| both - one).collect();
+                mean_square(&added) <= SEEN_MIN * SEEN_MIN
+            })
+        })
+    };
+    match (hides(one), hides(other)) {
+        (true, _) => vec![one],
+        (false, true) => vec![other],
+        (false, false) => both,
+    }
 }
 
 fn pairs(seen: &BTreeSet<usize>) -> Vec<(usize, usize)> {

@@ -1,3 +1,4 @@
+use super::hypothesis::{About, all};
 use super::*;
 use crate::explanation::question::{of_article, parse};
 
@@ -119,8 +120,8 @@ fn a_suspect_that_no_figure_shows_is_named_and_not_ranked() {
 
 #[test]
 fn an_unknown_cause_is_hidden_from_the_figures_as_often_as_a_known_one() {
-    let all = super::hypothesis::all(&suspects(), &rates());
-    let unknown = all.iter().find(|(about, _)| *about == super::hypothesis::About::Unknown);
+    let all = all(&suspects(), &rates());
+    let unknown = all.iter().find(|(about, _)| *about == About::Unknown);
     let (_, unknown) = unknown.unwrap();
     // One of the three suspects changes no figure.
     assert!((unknown.prior - 0.1 * 2.0 / 3.0).abs() < 1e-9, "{}", unknown.prior);
@@ -128,6 +129,20 @@ fn an_unknown_cause_is_hidden_from_the_figures_as_often_as_a_known_one() {
     // Two draws of one suspect are no pair.
     let same = 0.15 * 2.0 / 9.0;
     assert!((total - (1.0 - same)).abs() < 1e-9, "{total}");
+}
+
+#[test]
+fn a_cause_that_another_hides_is_not_named_beside_it() {
+    let mut hiding = rates();
+    // With both the rates are those of the queue alone.
+    let queue = hiding.of[&vec![0]].clone();
+    hiding.of.insert(vec![0, 1], queue);
+    let is_both =
+        |about: &About| matches!(about, About::Causes(acting) if acting.contains(&vec![0, 1]));
+    let named = |rates: &Rates| all(&suspects(), rates).iter().any(|(about, _)| is_both(about));
+    assert!(named(&rates()) && !named(&hiding));
+    let total = |rates: &Rates| all(&suspects(), rates).iter().map(|it| it.1.prior).sum::<f64>();
+    assert!((total(&rates()) - total(&hiding)).abs() < 1e-9);
 }
 
 #[test]

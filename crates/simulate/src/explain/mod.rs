@@ -3,6 +3,7 @@
 mod cache;
 pub mod library;
 mod measurements;
+mod possible;
 mod rates;
 mod wanted;
 
@@ -17,6 +18,7 @@ use drivelab_model::options::{DriveSpec, Options};
 
 pub use cache::Cache;
 use library::{Cause, Change, Modelled};
+pub use possible::causes_of;
 use rates::Bench;
 pub use rates::measure;
 pub use wanted::Wanted;

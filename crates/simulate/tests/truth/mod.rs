@@ -46,7 +46,7 @@ pub(crate) enum Truth {
 #[derive(Debug, Clone)]
 pub(crate) struct Decided {
     pub(crate) truth: Truth,
-    /// True if a figure differs by more than two sets of runs of one arm do.
+    /// True if some figure, without its noise, differs by more than two sets of runs of one arm do.
     pub(crate) visible: bool,
     /// The probability of the first hypothesis.
     pub(crate) first: f64,
@@ -137,7 +137,7 @@ impl Subject {
 /// The figures of a case: what was measured, and what the drive's own effects are.
 struct Case {
     question: Question,
-    /// The largest effect of each cause of `acting` alone, in their order.
+    /// The largest effect of each cause of `acting`, beside the others of its arm, in their order.
     effects: Vec<f64>,
     visible: bool,
 }
@@ -163,9 +163,11 @@ impl Case {
                 let of_drive = (&subject.spec, &drive);
                 measure(of_drive, &changes, &load, rng.bits(), &Control::unattended()).unwrap().ln()
             };
-            let healthy = rate(&[]);
             for (effect, cause) in effects.iter_mut().zip(&all) {
-                *effect = effect.max((rate(&[*cause]) - healthy).abs());
+                // What another cause hides is not in the figures.
+                let set = acting.iter().find(|set| set.contains(cause)).unwrap();
+                let rest: Vec<usize> = set.iter().copied().filter(|it| it != cause).collect();
+                *effect = effect.max((rate(set) - rate(&rest)).abs());
             }
             let [a, b] =
                 [0, 1].map(|arm| (0..runs).map(|_| rate(&acting[arm])).collect::<Vec<_>>());
@@ -183,7 +185,7 @@ impl Case {
             let pooled = f64::midpoint(squares[0], squares[1]);
             let log_ratio = mean(&b) - mean(&a) + error;
             let chance = (2.0 * run_sd * run_sd / f64::from(runs) + SETS_SD * SETS_SD).sqrt();
-            visible |= log_ratio.abs() > 0.05_f64.max(2.0 * chance);
+            visible |= true_effect.abs() > 0.05_f64.max(2.0 * chance);
             figures.push(Asked {
                 name: format!("{:?}", LOADS[index]),
                 load,

@@ -251,6 +251,8 @@ fn matters(name: &str, value: &str, work: &Work) -> bool {
         }),
         "percentage_random" => value != "100",
         "random_distribution" => value != "random",
+        // The whole of the target.
+        "size" => value != "100%",
         _ => value != "0" && value != "0s",
     }
 }
@@ -359,6 +361,14 @@ mod tests {
         assert!((asked.ratio - 2.0).abs() < 0.01, "{asked:?}");
         assert_eq!((asked.runs, asked.run_sd.unwrap().1), ([3, 1], 2));
         assert_eq!(asked.load.workload.size.map(drivelab_core::Bytes::get), Some(1 << 30));
+    }
+
+    #[test]
+    fn a_size_of_all_of_the_target_is_none() {
+        let mut work = FIO.to_vec();
+        work[9] = ("size", "100%");
+        let question = of_sets(&[set("a", &work, &[1.0]), set("b", &work, &[2.0])]).unwrap();
+        assert_eq!(question.figures[0].load.workload.size, None);
     }
 
     #[test]

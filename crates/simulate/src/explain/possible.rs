@@ -1,0 +1,47 @@
+//! The causes that a kind of drive can have.
+
+use drivelab_model::options::DriveSpec;
+use drivelab_model::profile::Profile;
+
+use super::library::{Cause, Change, Modelled, embedded};
+use crate::model;
+
+/// The causes of the library that could make two results on such a drive differ, the most usual
+/// first; those that no model predicts among them.
+pub fn causes_of(spec: &DriveSpec, profile: &Profile) -> Vec<Cause> {
+    let median = profile.median();
+    let can_be = |change: &Modelled| {
+        let options = spec.options.overlaid_with(&change.drive);
+        // A setting that the drive has anyway is no change.
+        let differs = options != spec.options || change.drive == Modelled::default().drive;
+        differs && model::build(&median, &options, 0).is_ok()
+    };
+    let mut causes = embedded();
+    causes.retain(|cause| match &cause.change {
+        Change::Modelled(change) => can_be(change),
+        Change::Missing(_) => true,
+    });
+    causes.sort_by(|a, b| b.prior.total_cmp(&a.prior));
+    causes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Embedded, Source as _};
+
+    fn has(drive: &str, id: &str) -> bool {
+        let spec = Embedded.spec(drive).unwrap();
+        let profile = Embedded.profile(&spec).unwrap();
+        causes_of(&spec, &profile).iter().any(|cause| cause.id == id)
+    }
+
+    #[test]
+    fn a_cause_is_possible_where_the_drive_can_have_it() {
+        assert!(has("generic-advanced-format", "write-cache-off"));
+        assert!(has("generic-advanced-format", "page-cache-warm"));
+        assert!(!has("generic-advanced-format", "steady-flash"));
+        assert!(has("generic-sata", "steady-flash"));
+        assert!(has("generic-nvme", "link-pcie1x1") && !has("generic-nvme", "link-sata1"));
+    }
+}
