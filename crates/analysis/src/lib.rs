@@ -18,6 +18,7 @@ pub mod metric;
 pub mod outcome;
 pub mod pairs;
 pub mod run;
+pub mod signs;
 pub mod specimens;
 pub mod study;
 pub mod suggest;

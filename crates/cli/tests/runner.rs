@@ -40,6 +40,7 @@ mod replay;
 mod resume;
 mod run;
 mod serve;
+mod signs;
 mod study;
 mod suite;
 mod sweep;

@@ -1,5 +1,6 @@
 //! The measurements of a drive.
 
+use drivelab_analysis::signs::{Confidence, Sign};
 use drivelab_core::measurements::{
     MeasuredBurst, MeasuredFlush, MeasuredLoad, Measurements, Position,
 };
@@ -27,6 +28,8 @@ pub struct MeasuredDrive<'a> {
     pub requests: u64,
     /// Requests that failed.
     pub failed: u64,
+    /// The properties that it shows.
+    pub signs: &'a [Sign],
 }
 
 /// The heading of the file: what made it, and what must be known of it.
@@ -40,7 +43,8 @@ const POSITIONS: [(Position, &str); 3] =
 
 /// The measurement for scripts.
 pub fn measured_json(drive: &MeasuredDrive<'_>) -> Value {
-    let MeasuredDrive { target, path, measurements, complete, took, requests, failed } = *drive;
+    let MeasuredDrive { target, path, measurements, complete, took, requests, failed, signs } =
+        *drive;
     let loads = measurements.loads.iter();
     let loads = loads.map(|load| load_json(load, measurements.capacity_bytes));
     let lasting = measurements.streams.iter().filter(|stream| stream.state.is_some());
@@ -62,6 +66,7 @@ pub fn measured_json(drive: &MeasuredDrive<'_>) -> Value {
         "write_mb_per_s": streams_json(measurements, true),
         "flushes": measurements.flushes.iter().map(flush_json).collect::<Vec<_>>(),
         "marks": measurements.marks,
+        "signs": signs,
     });
     // Only of solid-state drives that were written to.
     if !measurements.bursts.is_empty() {
@@ -147,7 +152,8 @@ pub fn measured(drive: &MeasuredDrive<'_>, look: Look) -> String {
     }
     let about =
         "`gain` is the rate divided by that at depth 1, `+-` the standard error of the rate.";
-    let mut text = format!("{}{}\n\n", table.render(look), look.wrap(about, 2));
+    let mut text = signs_text(drive.signs, look);
+    text += &format!("{}{}\n\n", table.render(look), look.wrap(about, 2));
     text += &rates_text(measured);
     if let Some(rpm) = measured.rpm {
         text += &format!("rotation: {rpm} rpm\n");
@@ -167,6 +173,23 @@ pub fn measured(drive: &MeasuredDrive<'_>, look: Look) -> String {
     let errors = if failed > 0 { format!(", {failed} of them failed") } else { String::new() };
     text += &format!("\n{requests} requests in {seconds} s{errors}\nwritten: {path}\n");
     text + &look.command("next: ", &format!("drivelab drive fit {path} --out own.toml")) + "\n"
+}
+
+/// The findings in words, those that are known first.
+fn signs_text(signs: &[Sign], look: Look) -> String {
+    let mut text = String::new();
+    for known in [true, false] {
+        for sign in signs.iter().filter(|it| it.value.is_some() == known) {
+            let Sign { words, evidence, confidence, .. } = sign;
+            let words = match confidence {
+                Confidence::Certain => format!("certain: {words} ({evidence})"),
+                Confidence::Likely => format!("likely: {words} ({evidence})"),
+                Confidence::CannotTell => format!("{words} ({evidence})"),
+            };
+            text += &(look.wrap(&words, 2) + "\n");
+        }
+    }
+    text + "\n"
 }
 
 /// Sequential rates, and writes that the buffer takes over, a line each.

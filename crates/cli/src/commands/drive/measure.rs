@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use drivelab_analysis::signs;
 use drivelab_core::measurements::{DriveKind, FlashState, Measurements};
 use drivelab_core::record::{Mark, MarkId};
 use drivelab_core::units::{Bytes, Span};
@@ -118,6 +119,7 @@ pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
         took: measured.took,
         requests: measured.requests,
         failed: measured.failed,
+        signs: &signs::of(&measured.measurements),
     };
     let printed = drive::measured_json(&shown);
     let kept = keep.keep(entries::measurement(target, &file, &printed), ui);
