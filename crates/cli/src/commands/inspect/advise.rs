@@ -3,6 +3,7 @@
 use clap::Args;
 use drivelab_report::text::{json_text, outline};
 
+use super::causes;
 use super::scope::{self, Scope};
 use crate::exit::{Exit, Outcome};
 use crate::ui::Ui;
@@ -34,11 +35,17 @@ pub(crate) fn run(arguments: &AdviseArgs, ui: Ui) -> Outcome {
     let found = subject.inspect()?;
     scope::refuse_nothing(&found, &subject.reader)?;
     let advice = drivelab_host::advise(&found);
+    let causes = causes::of(&found)?;
     if ui.json {
-        let json = serde_json::to_value(&advice).map_err(Refusal::request_error)?;
+        let mut json = serde_json::to_value(&advice).map_err(Refusal::request_error)?;
+        json["causes"] = serde_json::to_value(&causes).map_err(Refusal::request_error)?;
         ui.result(&json_text(&json))?;
     } else {
-        ui.result(&outline(&drivelab_host::advised(&advice), ui.look()))?;
+        let mut lines = drivelab_host::advised(&advice);
+        // The last line is about the whole.
+        let at = lines.len().saturating_sub(1);
+        lines.splice(at..at, causes::lines(&causes));
+        ui.result(&outline(&lines, ui.look()))?;
     }
     Ok(if arguments.strict && advice.has_trap() { Exit::No } else { Exit::Done })
 }

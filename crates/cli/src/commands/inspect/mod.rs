@@ -1,6 +1,7 @@
 //! `inspect`: how disks are attached, and what is wrong with them.
 
 pub(crate) mod advise;
+mod causes;
 mod pages;
 mod scope;
 
