@@ -57,13 +57,13 @@ type KindOfCase = (&'static str, fn(&Decided) -> bool);
 /// The rows of the table.
 const KINDS: [KindOfCase; 8] = [
     ("one cause, visible", |it| causes(it) == 1 && it.visible),
-    ("of these, answered", |it| causes(it) == 1 && it.visible && it.answered),
+    ("of these, answered", |it| causes(it) == 1 && it.visible && it.is_answered()),
     ("two causes, visible", |it| causes(it) == 2 && it.visible),
     ("causes, not visible", |it| causes(it) > 0 && !it.visible),
     ("outside the library, visible", |it| it.truth == Truth::Outside && it.visible),
     ("outside the library, not visible", |it| it.truth == Truth::Outside && !it.visible),
     ("chance", |it| it.truth == Truth::Chance),
-    ("all that are answered", |it| it.answered),
+    ("all that are answered", Decided::is_answered),
 ];
 
 fn causes(case: &Decided) -> usize {

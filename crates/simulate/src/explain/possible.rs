@@ -1,6 +1,6 @@
 //! The causes that a kind of drive can have.
 
-use drivelab_model::options::DriveSpec;
+use drivelab_model::options::{DriveSpec, Options, Precondition};
 use drivelab_model::profile::Profile;
 
 use super::library::{Cause, Change, Modelled, embedded};
@@ -14,7 +14,7 @@ pub fn causes_of(spec: &DriveSpec, profile: &Profile) -> Vec<Cause> {
         let options = spec.options.overlaid_with(&change.drive);
         // A setting that the drive has anyway is no change.
         let differs = options != spec.options || change.drive == Modelled::default().drive;
-        differs && model::build(&median, &options, 0).is_ok()
+        differs && is_possible(&median, options)
     };
     let mut causes = embedded();
     causes.retain(|cause| match &cause.change {
@@ -23,6 +23,14 @@ pub fn causes_of(spec: &DriveSpec, profile: &Profile) -> Vec<Cause> {
     });
     causes.sort_by(|a, b| b.prior.total_cmp(&a.prior));
     causes
+}
+
+/// True if a drive can have these options, whatever its flash holds: to prepare it takes seconds.
+fn is_possible(profile: &Profile, mut options: Options) -> bool {
+    if profile.is_solid_state() {
+        options.precondition = Some(Precondition::Fresh);
+    }
+    model::build(profile, &options, 0).is_ok()
 }
 
 #[cfg(test)]

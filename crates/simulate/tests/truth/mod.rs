@@ -50,14 +50,21 @@ pub(crate) struct Decided {
     pub(crate) visible: bool,
     /// The probability of the first hypothesis.
     pub(crate) first: f64,
-    /// True if the first hypothesis is three times as probable as any other: an answer.
-    pub(crate) answered: bool,
+    /// The lead of the first hypothesis.
+    pub(crate) strength: Strength,
     /// True if the first hypothesis is the truth.
     pub(crate) right: bool,
     /// True if the truth is one of the first three hypotheses.
     pub(crate) near: bool,
     /// The first hypothesis, in a few words.
     pub(crate) said: String,
+}
+
+impl Decided {
+    /// True if the first hypothesis is three times as probable as any other: an answer.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.strength != Strength::Undecided
+    }
 }
 
 /// A normal deviate: twelve uniform ones have the variance 1.
@@ -233,7 +240,7 @@ pub(crate) fn decide(
         Decided {
             visible: case.visible,
             first: explanation.ranking[0].probability,
-            answered: explanation.strength != Strength::Undecided,
+            strength: explanation.strength,
             right: is(0),
             near: (0..3.min(explanation.ranking.len())).any(is),
             said: said(explanation),
