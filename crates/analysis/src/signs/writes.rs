@@ -81,11 +81,11 @@ fn flush(measured: &Measurements, is_early: bool) -> Sign {
     };
     let evidence = format!("after {writes} random writes a flush takes {mean_ms:.2} ms");
     if measured.kind == Some(DriveKind::Ssd) {
-        let words = if mean_ms >= PROGRAMMED_MS {
+        if mean_ms >= PROGRAMMED_MS {
             return waits("a flush programs what the buffer holds".to_owned(), evidence);
-        } else {
-            "a flush costs nothing: capacitors protect the buffer, or it is not carried out"
-        };
+        }
+        let words =
+            "a flush costs nothing: capacitors protect the buffer, or it is not carried out";
         return Sign::found(ID, "free", Confidence::Likely, [words.to_owned(), evidence]);
     }
     let Some(revolution) = revolution_ms(measured) else {
