@@ -149,8 +149,8 @@ fn limit(measured: &Measurements) -> Option<Sign> {
     (is_level && middle / inner > 1.0 / LEVEL_MAX).then(|| {
         let words = format!("something in front of the medium limits it to {outer:.0} MB/s");
         let evidence = format!(
-            "{outer:.0} MB/s at its beginning and {middle:.0} half way: its link, its controller or \
-             their bus (`drivelab inspect`)"
+            "{outer:.0} MB/s at its beginning and {middle:.0} half way: its link, its controller \
+             or their bus (`drivelab inspect`)"
         );
         Sign::found("limit", "limited", Confidence::Likely, [words, evidence])
     })
@@ -163,7 +163,7 @@ fn unmeasured(measured: &Measurements) -> Vec<Sign> {
         Sign::unknown(
             "cache-size",
             "cannot tell the size of its cache",
-            "`drivelab run TARGET --rw randread --size N`, with N doubled from 1m until the rate falls",
+            "`drivelab run TARGET --rw randread --size N`, N doubled from 1m until the rate falls",
         ),
         Sign::unknown(
             "read-ahead",
@@ -175,14 +175,14 @@ fn unmeasured(measured: &Measurements) -> Vec<Sign> {
         Sign::unknown(
             "slc",
             "cannot tell whether it has a cache of SLC cells",
-            "`drivelab run TARGET --rw write --bs 1m --runtime 300s`: the rate falls once, and stays",
+            "`drivelab run TARGET --rw write --bs 1m --runtime 300s`: the rate falls, and stays",
         )
     } else {
         Sign::unknown(
             "smr",
             "cannot tell whether it is shingled (SMR)",
-            "`drivelab run TARGET --rw randwrite --runtime 1800s`: the rate falls to a tenth once its \
-             media cache is full",
+            "`drivelab run TARGET --rw randwrite --runtime 1800s`: the rate falls to a tenth once \
+             its media cache is full",
         )
     });
     signs

@@ -100,8 +100,8 @@ fn flush(measured: &Measurements, is_early: bool) -> Sign {
     }
     let least = WRITE_REVOLUTIONS * f64::from(writes) * revolution;
     if writes >= 16 && mean_ms < 0.5 * least.min(revolution) {
-        let words = "a flush returns before its writes can be on the medium: it is not carried out, \
-                     or the cache survives a power cut";
+        let words = "a flush returns before its writes can be on the medium: it is not carried \
+                     out, or the cache survives a power cut";
         let both = [words.to_owned(), format!("{evidence}; the writes alone need {least:.0} ms")];
         return Sign::found(ID, "not-carried-out", Confidence::Certain, both);
     }

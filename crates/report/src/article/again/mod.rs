@@ -305,8 +305,8 @@ impl Again {
         let claims = holds + consistent + does_not_hold + no_evidence + cannot_tell;
         format!(
             "Of {}, {holds} hold and {does_not_hold} do not; {consistent} published figures are \
-             consistent with such drives, {no_evidence} are no evidence, and of {cannot_tell} claims \
-             nothing can be concluded.",
+             consistent with such drives, {no_evidence} are no evidence, and of {cannot_tell} \
+             claims nothing can be concluded.",
             counted(claims, "claim")
         )
     }

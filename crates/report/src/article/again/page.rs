@@ -7,8 +7,9 @@ use crate::page::skeleton;
 /// A guide to the pictures, above the first of them.
 const LEGEND: &str = "Each claim holds or does not; or its published figure is consistent with the \
     interval for one such drive, which leaves the claim undecided; or it is no evidence, as two \
-    runs of one arm differ by as much; or nothing can be concluded. In the pictures a dot is the ratio found here, the thick line its 95 % interval, the thin line the \
-    interval for one more such drive, and the grey area the bounds that the claim is held against.";
+    runs of one arm differ by as much; or nothing can be concluded. In the pictures a dot is the \
+    ratio found here, the thick line its 95 % interval, the thin line the interval for one more \
+    such drive, and the grey area the bounds that the claim is held against.";
 
 /// The page: the same articles, the same bytes.
 pub fn html(again: &Again) -> String {
