@@ -3,7 +3,7 @@ use drivelab_core::measurements::Measurements;
 use super::{Confidence, of};
 
 /// A disk of 7,200 rpm with its cache on and its queue in use.
-const DISK: &str = r#"
+const DISK: &str = r"
 [drive]
 capacity_bytes = 1_000_204_886_016
 rpm = 7200
@@ -22,7 +22,7 @@ read_inner_mb_per_s = 64
 [[flush]]
 writes = 64
 mean_ms = 340
-"#;
+";
 
 const FLASH: &str = r#"
 [drive]
