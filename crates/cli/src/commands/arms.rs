@@ -18,20 +18,21 @@ pub(crate) struct ArmFiles<'a> {
     pub(crate) files: Vec<&'a Path>,
 }
 
-/// The arms by what was typed: one a file, or one on each side of `--`.
+/// The arms by what was typed after a verb: one a file, or one on each side of `--`.
 pub(crate) fn arms<'a>(
+    verb: &str,
     first: &'a [PathBuf],
     others: &'a [PathBuf],
 ) -> Result<Vec<ArmFiles<'a>>, Refusal> {
     if first.is_empty() {
         return Err(Refusal::request("nothing to compare")
-            .hint("give two results: drivelab compare before.json after.json"));
+            .hint(format!("give two results: drivelab {verb} before.json after.json")));
     }
     // The parser takes all words behind `--` for files.
     if let Some(option) = others.iter().find(|path| is_option(path)) {
         let message = format!("`{}` follows `--`, where only files can stand", option.display());
-        return Err(Refusal::request(message)
-            .hint("put options first: drivelab compare --unpaired before/*.json -- after/*.json"));
+        let first = format!("drivelab {verb} [OPTIONS] before/*.json -- after/*.json");
+        return Err(Refusal::request(message).hint(format!("put options first: {first}")));
     }
     let groups: Vec<Vec<&Path>> = if others.is_empty() {
         first.iter().map(|path| vec![path.as_path()]).collect()
@@ -243,7 +244,7 @@ mod tests {
     fn check(first: &[&str], others: &[&str], expected: &[&str]) {
         let [first, others] =
             [first, others].map(|files| files.iter().map(PathBuf::from).collect::<Vec<_>>());
-        let found = arms(&first, &others).unwrap();
+        let found = arms("compare", &first, &others).unwrap();
         let names: Vec<&str> = found.iter().map(|arm| arm.name.as_str()).collect();
         assert_eq!(names, expected);
     }

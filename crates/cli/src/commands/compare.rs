@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
     let gathered = if let Some(path) = &arguments.pairs {
         Gathered { input: from_pairs(path, arguments)?, has_studies: false }
     } else {
-        let typed = arms(&arguments.arms, &arguments.others)?;
+        let typed = arms("compare", &arguments.arms, &arguments.others)?;
         let arms = called_by_content(typed, &arguments.archive);
         match from_labels(&arms, &arguments.archive)? {
             Some(gathered) => gathered,

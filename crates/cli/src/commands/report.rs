@@ -90,7 +90,7 @@ pub(crate) fn run(arguments: &ReportArgs, ui: Ui) -> Outcome {
         output::refuse_other(out, &output::REPORT)?;
     }
     let wanted = format(arguments, ui);
-    let typed = arms(&arguments.runs, &arguments.others)?;
+    let typed = arms("report", &arguments.runs, &arguments.others)?;
     let arms = called_by_content(typed, &arguments.archive);
     let contents = found(&arms, (&arguments.archive, Detail::All))?;
     let is_one = arms.len() == 1;

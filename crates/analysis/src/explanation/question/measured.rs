@@ -55,7 +55,8 @@ pub fn of_sets(sets: &[Set; 2]) -> Result<Question, Refusal> {
         let name = words(&load);
         let [a, b] = [&a.rates, &b.rates].map(|rates| logarithms(rates, &load));
         if a.is_empty() || b.is_empty() {
-            question.left_out.push((name, "only one of the two has it".into()));
+            let only = &sets[usize::from(a.is_empty())].name;
+            question.left_out.push((name, format!("only `{only}` has this load")));
         } else if question.figures.len() == FIGURES_MAX {
             question.left_out.push((name, format!("only {FIGURES_MAX} figures are used")));
         } else {
@@ -71,10 +72,15 @@ pub fn of_sets(sets: &[Set; 2]) -> Result<Question, Refusal> {
     Ok(question)
 }
 
+/// Loads whose reason stands in a refusal.
+const REASONS_MAX: usize = 4;
+
 fn nothing_asked(question: &Question) -> Refusal {
     let mut message = "no load of the drive is in both sets of results".to_owned();
-    if let Some((name, why)) = question.left_out.first() {
-        message += &format!(": {name}: {why}");
+    let reasons = question.left_out.iter().take(REASONS_MAX);
+    let reasons: Vec<String> = reasons.map(|(name, why)| format!("{name}: {why}")).collect();
+    if !reasons.is_empty() {
+        message += &format!(": {}", reasons.join("; "));
     }
     Refusal::request(message)
         .hint("run the same load in both: drivelab run TARGET --json > before.json")
@@ -395,6 +401,8 @@ mod tests {
         refused(set("a", &[("rw", "randread"), ("numjobs", "many")], &[1.0]), "not a number");
         let other = set("b", &[("rw", "read")], &[1.0]);
         let error = of_sets(&[set("a", &[("rw", "write")], &[1.0]), other]).unwrap_err();
-        assert!(error.to_string().contains("only one of the two"), "{error}");
+        for only in ["write 4k, depth 1: only `a` has", "read 4k, depth 1: only `b` has"] {
+            assert!(error.to_string().contains(only), "{error}");
+        }
     }
 }

@@ -110,7 +110,10 @@ fn drive(arguments: &ExplainArgs, question: &Question) -> Result<DriveSpec, Refu
             drives => format!("the results are of different drives: {}", drives.join(" and ")),
         };
         Refusal::request(message)
-            .hint("name the one that is most like yours: --drive NAME (see `drivelab drive list`)")
+            .hint(
+                "name the one that is most like yours, of `drivelab drive list`: drivelab explain \
+                 --drive NAME BEFORE -- AFTER",
+            )
             .hint("or measure yours: drivelab drive measure TARGET --out my.toml")
     })
 }
@@ -133,7 +136,7 @@ fn question(arguments: &ExplainArgs) -> Result<Question, Refusal> {
     if let ([only], []) = (&arguments.arms[..], &arguments.others[..]) {
         return alone(only);
     }
-    let typed = arms(&arguments.arms, &arguments.others)?;
+    let typed = arms("explain", &arguments.arms, &arguments.others)?;
     let arms = called_by_content(typed, &arguments.archive);
     let mut sets: Vec<Set> = Vec::new();
     let all = found(&arms, (&arguments.archive, Detail::Figures))?;
