@@ -51,6 +51,22 @@ impl Requests {
         self.flushes += other.flushes;
         self.fua += other.fua;
     }
+
+    /// Words for each number that is not as in others: `0 flushes instead of 3`.
+    pub fn instead_of(&self, other: &Self) -> Vec<String> {
+        let numbers = [
+            (self.reads, other.reads, "reads"),
+            (self.read_bytes, other.read_bytes, "bytes read"),
+            (self.writes, other.writes, "writes"),
+            (self.write_bytes, other.write_bytes, "bytes written"),
+            (self.discards, other.discards, "discards"),
+            (self.discard_bytes, other.discard_bytes, "bytes discarded"),
+            (self.flushes, other.flushes, "flushes"),
+            (self.fua, other.fua, "writes with FUA"),
+        ];
+        let different = numbers.into_iter().filter(|(own, other, _)| own != other);
+        different.map(|(own, other, what)| format!("{own} {what} instead of {other}")).collect()
+    }
 }
 
 /// The bytes that a program writes, layer by layer.
@@ -405,5 +421,16 @@ pub(super) mod tests {
         let both = Bill { varies: found, ..first };
         assert_eq!(both.range(Metric::named("syncs").unwrap()), [3, 5]);
         assert_eq!(both.range(Metric::named("flushes").unwrap()), [0, 0]);
+    }
+
+    #[test]
+    fn only_what_differs_is_named() {
+        let one = Requests { writes: 9, flushes: 3, ..Requests::default() };
+        let other = Requests { flushes: 2, fua: 1, ..one };
+        assert_eq!(
+            other.instead_of(&one),
+            ["2 flushes instead of 3", "1 writes with FUA instead of 0"]
+        );
+        assert!(one.instead_of(&one).is_empty());
     }
 }

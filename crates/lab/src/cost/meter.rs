@@ -33,6 +33,7 @@ pub(super) type FlashAt = (Time, [u64; 3]);
 #[derive(Debug)]
 pub(super) struct Meter {
     disk: ServedDrive,
+    has_volatile_cache: bool,
     requests: Vec<Metered>,
     flash: Rc<RefCell<Vec<FlashAt>>>,
 }
@@ -56,10 +57,14 @@ impl Reading {
 
 impl Meter {
     /// A meter in front of what `serve` makes of the device.
-    pub(super) fn new(device: Drive, serve: impl FnOnce(Counted) -> ServedDrive) -> Self {
+    pub(super) fn new(
+        device: Drive,
+        has_volatile_cache: bool,
+        serve: impl FnOnce(Counted) -> ServedDrive,
+    ) -> Self {
         let flash = Rc::default();
         let disk = serve(Counted { device, flash: Rc::clone(&flash) });
-        Self { disk, requests: Vec::new(), flash }
+        Self { disk, has_volatile_cache, requests: Vec::new(), flash }
     }
 
     /// The drive, and what the meter has seen.
@@ -98,7 +103,8 @@ impl Disk for Meter {
             "requests come in the order of time"
         );
         let heads = command.data.as_ref().map(heads).unwrap_or_default();
-        let fua = fua && op == Op::Write;
+        // Without a volatile cache every write is durable, and the kernel asks for no FUA.
+        let fua = fua && op == Op::Write && self.has_volatile_cache;
         self.requests.push(Metered { at: now, op, lba, sectors, fua, heads });
         self.disk.submit(now, command)
     }

@@ -149,12 +149,14 @@ impl Cost {
         }
         let total = bill.total;
         for drive in &bill.drives {
-            if drive.requests != total {
+            let different = drive.requests.instead_of(&total);
+            if !different.is_empty() {
                 bill.notes.push(format!(
-                    "on {} there are {} writes and {} flushes: the speed of a drive decides which \
-                     requests the kernel merges and when a timer expires, and a drive whose cache \
-                     is protected gets no flushes",
-                    drive.class, drive.requests.writes, drive.requests.flushes
+                    "on {} there are {}: the speed of a drive decides which requests the kernel \
+                     merges and when a timer expires, its way to the host whether a durable write \
+                     has FUA, and a drive without a volatile cache gets no flushes",
+                    drive.class,
+                    different.join(", ")
                 ));
             }
         }
@@ -205,7 +207,9 @@ impl Cost {
         let limit = Bytes::new(Memory::limit_here().get() / self.jobs.get() as u64);
         let medium = Memory::new(rig.capacity(), limit);
         let store = Store::new(Box::new(medium), rig.physical_sector());
-        let meter = Meter::new(rig.device()?, |device| ServedDrive::new(device, store, job.seed));
+        let meter = Meter::new(rig.device()?, rig.has_volatile_cache(), |device| {
+            ServedDrive::new(device, store, job.seed)
+        });
         let chance = [Chance::of(job.seed).argument()];
         let (ended, meter) = rig.boot_on(meter, &initramfs, self.file.processor_limit, &chance)?;
         let Some(run) = cost_run(&ended).map_err(Refusal::from)? else { return Ok(None) };

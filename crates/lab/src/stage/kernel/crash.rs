@@ -9,6 +9,7 @@ use drivelab_core::{AtPath as _, Refusal};
 use drivelab_guest::boot::{Guest, Limit, Observer, RunResult};
 use drivelab_guest::initramfs::Initramfs;
 use drivelab_guest::kernel::Kernel;
+use drivelab_guest::machine::Hardware;
 use drivelab_model::Drive;
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
@@ -66,6 +67,14 @@ impl Rig {
     /// Returns the unit that the drive writes whole.
     pub fn physical_sector(&self) -> Sectors {
         self.seen.physical_sector
+    }
+
+    /// True if the guest sees a cache that loses what it holds when power fails.
+    pub fn has_volatile_cache(&self) -> bool {
+        match &self.seen.hardware {
+            Hardware::Block(config) => config.write_cache,
+            Hardware::Ide(config) | Hardware::Ahci(config) => config.write_cache,
+        }
     }
 
     /// Kernel and drive in words.
