@@ -62,7 +62,7 @@ impl CostReport {
                 endurance.class.to_owned(),
                 format!("{} TB", figures::plain(endurance.capacity_bytes / 1e12)),
                 format!("{} TB", figures::range(terabytes)),
-                figures::range(*years),
+                figures::range(years.map(two_digits)),
             ]);
         }
         let a_year = self.lifetimes[0].bytes_a_year / 1e12;
@@ -246,6 +246,12 @@ fn processes(bill: &Bill, look: Look) -> String {
 }
 
 /// A table of the first of many rows; nothing where there are none.
+/// A value to two significant digits: ratings say no more.
+fn two_digits(value: f64) -> f64 {
+    debug_assert!(value.is_finite(), "a lifetime under a program that writes");
+    format!("{value:.1e}").parse().unwrap_or(value)
+}
+
 fn listed(table: &Table, all: usize, look: Look) -> String {
     if all == 0 {
         return String::new();

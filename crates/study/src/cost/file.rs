@@ -14,6 +14,8 @@ pub enum DriveClass {
     NvmeConsumer,
     /// An `NVMe` solid-state drive for servers.
     Datacenter,
+    /// An SD card.
+    SdCard,
 }
 
 impl Choice for DriveClass {
@@ -23,14 +25,15 @@ impl Choice for DriveClass {
         ("nvme-consumer", Self::NvmeConsumer),
         ("datacenter", Self::Datacenter),
         ("hdd", Self::Hdd),
+        ("sd-card", Self::SdCard),
     ];
 }
 choice_as_text!(DriveClass);
 
 impl DriveClass {
     /// All classes; the first one has the requests that a bill counts.
-    pub const ALL: [Self; 4] =
-        [Self::SataConsumer, Self::NvmeConsumer, Self::Datacenter, Self::Hdd];
+    pub const ALL: [Self; 5] =
+        [Self::SataConsumer, Self::NvmeConsumer, Self::Datacenter, Self::Hdd, Self::SdCard];
 
     /// The drive that stands for the class.
     pub fn drive(self) -> &'static str {
@@ -40,6 +43,7 @@ impl DriveClass {
             // The guest's driver sends 128 commands at once, and the drives would take 1023.
             Self::NvmeConsumer => "generic-nvme-consumer,tags=128",
             Self::Datacenter => "generic-nvme-datacenter,tags=128",
+            Self::SdCard => "generic-sd",
         }
     }
 

@@ -86,7 +86,7 @@ pub(crate) struct CostArgs {
     #[arg(long, value_name = "SIZE")]
     size: Option<Bytes>,
 
-    /// Drives: sata-consumer, nvme-consumer, datacenter, hdd, or NAME[,key=value...]; repeatable.
+    /// Drives: sata-consumer, nvme-consumer, datacenter, hdd, sd-card, or NAME[,key=value...]; repeatable.
     /// The requests are those of the first one [default: all classes].
     #[arg(long, value_name = "DRIVE")]
     drive: Vec<String>,
