@@ -134,7 +134,7 @@ pub struct Plateau {
 }
 
 impl Plateau {
-    /// Those of two jobs together, each in its own seconds.
+    /// The values of two jobs together, each in its own seconds.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,

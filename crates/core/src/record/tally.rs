@@ -61,7 +61,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// What was used since `before`.
+    /// The use since `before`.
     pub fn since(self, before: Self) -> Self {
         Self {
             user: self.user.saturating_sub(before.user),

@@ -39,7 +39,7 @@ pub enum Calls {
 }
 
 impl Calls {
-    /// Those of `engine`; of one that is not synchronous, the plain ones.
+    /// The flags of `engine`; of one that is not synchronous, the plain ones.
     pub fn of(engine: IoEngine) -> Self {
         match engine {
             IoEngine::Pvsync => Self::Vectored,

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use drivelab_core::record::Usage;
 use drivelab_core::units::Span;
 
-/// What this thread has used so far; nothing where the kernel does not say.
+/// The use of this thread so far; nothing where the kernel does not say.
 pub(crate) fn of_this_thread() -> Option<Usage> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the kernel writes one `rusage` to where it lives until the call returns.

@@ -1,4 +1,4 @@
-//! hyperfine's report on the terminal, versions 1.x: a benchmark of three lines, which people paste.
+//! hyperfine's report on the terminal, versions 1.x: three lines a benchmark, which people paste.
 //!
 //! It has the mean of all runs of a command; single times are in the JSON only.
 

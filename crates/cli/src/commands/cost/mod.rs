@@ -86,8 +86,8 @@ pub(crate) struct CostArgs {
     #[arg(long, value_name = "SIZE")]
     size: Option<Bytes>,
 
-    /// Drives: sata-consumer, nvme-consumer, datacenter, hdd, sd-card, or NAME[,key=value...]; repeatable.
-    /// The requests are those of the first one [default: all classes].
+    /// Drives: sata-consumer, nvme-consumer, datacenter, hdd, sd-card, or NAME[,key=value...];
+    /// repeatable. The requests are those of the first one [default: all classes].
     #[arg(long, value_name = "DRIVE")]
     drive: Vec<String>,
 

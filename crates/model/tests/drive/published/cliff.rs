@@ -10,7 +10,7 @@ use drivelab_model::{Specimens, build};
 use drivelab_stats::predict;
 
 const SPECIMENS: u32 = 12;
-/// One part of the drive in so many: 1 TB is written in 3.9 GB.
+/// The inverse of the modelled share of the drive: 1 TB is written in 3.9 GB.
 const PARTS: u64 = 256;
 
 /// The gigabytes that one drive writes before it slows down, and the megabytes a second afterwards,
