@@ -13,6 +13,7 @@ mod number;
 mod option;
 mod problem;
 mod section;
+mod zones;
 
 pub use command::{COMMAND_LINE, Call, OutputFormat, Program};
 pub use extent::{Extent, ExtentError};

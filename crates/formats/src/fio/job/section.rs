@@ -4,8 +4,8 @@ use super::extent::Extent;
 use super::file_job::FileJob;
 use super::names;
 use super::number::{Base, OFFSET_MAX, Part, Sided, differs};
-use super::option::Zones;
 use super::problem::At;
+use super::zones::Zones;
 use drivelab_core::units::{Bytes, Ratio, Span};
 use drivelab_core::workload::{BlockSizes, Rw, WorkloadOptions};
 use drivelab_core::{JobSchedule, Polling, Refusal};
@@ -263,7 +263,7 @@ impl Section {
             self.note("ramp_time", why);
         }
         if self.workload.ss.is_some() && self.numjobs.is_some_and(|jobs| jobs > 1) {
-            let why = "each job ends at a steady state of its own; in fio, with `group_reporting`, \
+            let why = "each job ends at its own steady state; in fio, with `group_reporting`, \
                        all end at that of their sums";
             self.note("ss", why);
         }
@@ -331,7 +331,7 @@ impl Section {
         if !(rw.reads() && rw.sends()) {
             let side = if rw.reads() { read } else { write };
             if rw.trims_and_writes() {
-                // Each kind has a rate of its own, as in a mixture.
+                // Each kind has its own rate, as in a mixture.
                 return Ok(trim.zip(write).map(|(trim, write)| trim.saturating_add(write)));
             }
             return Ok(if rw.trims() { trim } else { side });

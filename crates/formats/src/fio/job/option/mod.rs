@@ -7,8 +7,6 @@
 mod noted;
 mod zones;
 
-pub(super) use zones::Zones;
-
 use drivelab_core::config::{Choice as _, nearest};
 use drivelab_core::units::{Bytes, SECTOR_BYTES};
 use drivelab_core::workload::{BlockSizes, OPTIONS, Rw, Spelling};

@@ -1,36 +1,10 @@
 //! Zones of a job, and distributions of its addresses.
 
-use drivelab_core::units::Bytes;
-use drivelab_core::workload::{Distribution, Strided};
-use drivelab_core::{Invalid, Refusal};
+use drivelab_core::Refusal;
+use drivelab_core::workload::Distribution;
 
 use super::super::number::differs;
 use super::Section;
-
-/// The options of `zonemode=strided`.
-#[derive(Debug, Clone, Default)]
-pub(in super::super) struct Zones {
-    /// Not used, although there are sizes (`zonemode=none`).
-    is_off: bool,
-    pub(super) size: Option<Bytes>,
-    pub(super) range: Option<Bytes>,
-    pub(super) gap: Option<Bytes>,
-}
-
-impl Zones {
-    /// The zones; as in fio, a size alone makes some, whose length it is.
-    pub(in super::super) fn strided(&self) -> Result<Option<Strided>, Refusal> {
-        let Some(size) = self.size.filter(|size| *size > Bytes::ZERO) else { return Ok(None) };
-        if self.is_off {
-            let wrong = "`zonesize` contradicts `zonemode=none`";
-            return Err(Refusal::request(wrong).hint("omit one of them"));
-        }
-        // An absent range is that of `zonesize`, as before there was `zonemode`.
-        let length = self.range.filter(|range| *range > Bytes::ZERO).unwrap_or(size);
-        let zones = Strided::new(size, length, self.gap.unwrap_or_default());
-        zones.map(Some).map_err(|Invalid(wrong)| Refusal::request(wrong))
-    }
-}
 
 pub(super) fn set_mode(section: &mut Section, value: &str) -> Result<(), Refusal> {
     section.zones.is_off = match value {

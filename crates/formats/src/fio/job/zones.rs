@@ -1,0 +1,30 @@
+//! Zones that a job uses one after the other.
+
+use drivelab_core::units::Bytes;
+use drivelab_core::workload::Strided;
+use drivelab_core::{Invalid, Refusal};
+
+/// The options of `zonemode=strided`.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Zones {
+    /// Not used, although there are sizes (`zonemode=none`).
+    pub(super) is_off: bool,
+    pub(super) size: Option<Bytes>,
+    pub(super) range: Option<Bytes>,
+    pub(super) gap: Option<Bytes>,
+}
+
+impl Zones {
+    /// The zones; as in fio, a size alone makes some, whose length it is.
+    pub(super) fn strided(&self) -> Result<Option<Strided>, Refusal> {
+        let Some(size) = self.size.filter(|size| *size > Bytes::ZERO) else { return Ok(None) };
+        if self.is_off {
+            let wrong = "`zonesize` contradicts `zonemode=none`";
+            return Err(Refusal::request(wrong).hint("omit one of them"));
+        }
+        // An absent range is that of `zonesize`, as before there was `zonemode`.
+        let length = self.range.filter(|range| *range > Bytes::ZERO).unwrap_or(size);
+        let zones = Strided::new(size, length, self.gap.unwrap_or_default());
+        zones.map(Some).map_err(|Invalid(wrong)| Refusal::request(wrong))
+    }
+}
