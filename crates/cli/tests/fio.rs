@@ -119,7 +119,8 @@ fn what_a_job_wrote_is_read_back() {
     let mut data = fs::read(&path).unwrap();
     data[5 * 4096 + 17] ^= 1;
     fs::write(&path, data).unwrap();
-    let check = ["run", "data", "--verify-only", "--verify-state", "data.v.verify-state", "--json"];
+    let check =
+        ["run", "data", "--verify-only", "--verify-state", "data.v.0.0.verify-state", "--json"];
     let said = drivelab(folder.path(), &check);
     assert_eq!(said.code, 1, "{said:?}");
     let verification = &said.json()["verification"];

@@ -119,7 +119,6 @@ fn what_cannot_be_measured_is_refused_with_a_reason() {
     check(&["drive:generic-5400", "--offset", "1P"], 2, &["past the end"]);
     check(&["drive:generic-5400", "--runtime", "0"], 2, &["runtime"]);
     check(&["drive:generic-5400", "--rw", "radnread"], 2, &["randread"]);
-    check(&["drive:generic-5400", "--rate", "1"], 2, &["rate_iops"]);
     check(&["x", "--size", "99999P"], 2, &["size"]);
 }
 

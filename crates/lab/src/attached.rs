@@ -72,7 +72,7 @@ fn is_disturbing(fault: &FoundFault) -> bool {
 const GUEST: &str = "virtual";
 
 /// The mark for findings that change what a run on these devices measures, and for disks that a
-/// host makes of its own files or volumes.
+/// host makes of files or volumes.
 pub fn mark(attached: &Attached) -> Option<Mark> {
     let mut found = Vec::new();
     for device in &attached.devices {

@@ -248,7 +248,7 @@ pub(super) fn all(suspects: &[Suspect], rates: &Rates) -> Vec<(About, Hypothesis
     all
 }
 
-/// The suspects of a pair on one arm that the figures show beside the other: both, until a
+/// The suspects of a pair on one arm that the figures show in addition to the other: both, until a
 /// simulation of the pair has shown that one hides the other.
 fn visible([one, other]: [usize; 2], rates: &Rates) -> Vec<usize> {
     let both = vec![one, other];

@@ -24,7 +24,7 @@ pub struct Sign {
     pub words: String,
     /// The figures behind it, or what would show it.
     pub evidence: String,
-    /// How certain it is.
+    /// The degree of certainty.
     pub confidence: Confidence,
 }
 
@@ -156,7 +156,7 @@ fn limit(measured: &Measurements) -> Option<Sign> {
     })
 }
 
-/// What this measurement cannot show, with what would.
+/// The properties that this measurement cannot show, with what would.
 fn unmeasured(measured: &Measurements) -> Vec<Sign> {
     let is_flash = measured.kind == Some(DriveKind::Ssd);
     let mut signs = vec![

@@ -12,7 +12,7 @@ const GAIN_NONE: f64 = 1.1;
 /// A deeper queue that brings less than this brings nothing.
 const MORE_MIN: f64 = 1.05;
 
-/// Whether requests that are outstanding are worked on together.
+/// The finding about requests that are outstanding: worked on together, or one by one.
 pub(super) fn used(measured: &Measurements) -> Sign {
     let rates: Vec<(u32, f64)> = loads(measured, false).into_iter().filter_map(rate).collect();
     let (Some((1, alone)), Some((deepest, deep))) = (rates.first(), rates.last()) else {

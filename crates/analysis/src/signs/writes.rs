@@ -22,13 +22,13 @@ const PROGRAMMED_MS: f64 = 0.15;
 
 /// The write cache, and what a flush costs.
 pub(super) fn all(measured: &Measurements) -> Vec<Sign> {
-    let cache = cache(measured);
-    let is_early = cache.value == Some("acknowledges-early");
-    let flush = flush(measured, is_early);
-    vec![cache, flush]
+    let of_cache = cache(measured);
+    let is_early = of_cache.value == Some("acknowledges-early");
+    let of_flush = flush(measured, is_early);
+    vec![of_cache, of_flush]
 }
 
-/// Whether writes are acknowledged before they are on the medium.
+/// The finding about writes that are acknowledged before they are on the medium.
 fn cache(measured: &Measurements) -> Sign {
     const ID: &str = "write-cache";
     const UNKNOWN: &str = "cannot tell whether a write cache acknowledges early";
@@ -71,7 +71,7 @@ fn early(evidence: String) -> Sign {
     Sign::found("write-cache", "acknowledges-early", Confidence::Certain, [words, evidence])
 }
 
-/// Whether a flush waits until the writes before it are on the medium.
+/// The finding about a flush, which may wait until the writes before it are on the medium.
 fn flush(measured: &Measurements, is_early: bool) -> Sign {
     const ID: &str = "flush";
     const UNKNOWN: &str = "cannot tell whether a flush waits for the medium";

@@ -25,7 +25,11 @@ pub fn outline(inspection: &Inspection) -> Vec<Line> {
         disk::block(&mut lines, device, &all);
         lines.push(Line::default());
     }
-    if inspection.devices.is_empty() && inspection.environment.block_devices {
+    let environment = &inspection.environment;
+    // Both /sys and the log of a whole boot name all disks.
+    let is_complete = environment.block_devices
+        || environment.foreign_log.is_some() && environment.kernel.is_some();
+    if inspection.devices.is_empty() && is_complete {
         lines.extend([Line::new("no disks were found", 0), Line::default()]);
     }
     lines.push(summary(inspection));

@@ -13,6 +13,7 @@ use drivelab_core::usage::Census as _;
 use drivelab_core::{Control, IoEngine, Polling, Refusal};
 use drivelab_engine::verify::Promise;
 use drivelab_engine::{LaidOut, Room, RunPlan};
+use drivelab_files::Folder;
 use drivelab_formats::fio::job::{self, Call, FileJob, Reading};
 use drivelab_load::seed_of;
 use serde_json::{Value, json};
@@ -349,7 +350,7 @@ fn make_folders(path: &Path, jobs: &[&FileJob]) -> Result<(), Refusal> {
     if folder.exists() || !(is_below || has_none && path.is_relative()) {
         return Ok(());
     }
-    std::fs::create_dir_all(folder).map_err(|error| {
+    Folder::make(folder).map(drop).map_err(|error| {
         let wrong = format!("the folder {} cannot be made: {error}", folder.display());
         Refusal::machine(wrong)
     })

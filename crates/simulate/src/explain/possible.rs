@@ -25,7 +25,7 @@ pub fn causes_of(spec: &DriveSpec, profile: &Profile) -> Vec<Cause> {
     causes
 }
 
-/// True if a drive can have these options, whatever its flash holds: to prepare it takes seconds.
+/// True if a drive can have these options: its flash is not prepared for it, which takes seconds.
 fn is_possible(profile: &Profile, mut options: Options) -> bool {
     if profile.is_solid_state() {
         options.precondition = Some(Precondition::Fresh);

@@ -154,7 +154,7 @@ mod tests {
     fn the_least_file_is_a_command() {
         let file = CostFile::parse("f", "command = \"true\"").unwrap();
         assert_eq!(file, CostFile::new("true".into()));
-        assert_eq!(file.drives.len(), 4);
+        assert_eq!(file.drives.len(), 5);
     }
 
     #[test]

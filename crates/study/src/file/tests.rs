@@ -143,7 +143,7 @@ fn a_finding_may_rest_on_the_processor_or_on_a_second_run() {
     wrong("again = \"write\"", "again = \"wriet\"", &["`again`", "`wriet`"]);
     wrong("ahci over ide", "ahci", &["`again` needs a ratio"]);
     let relative = "read.iops relative to write.iops of ahci over ide";
-    assert!(parse(&text.replace("read.iops of ahci over ide", relative)).is_ok());
+    parse(&text.replace("read.iops of ahci over ide", relative)).unwrap();
     wrong("read.iops of ahci", "read.iops relative to reed.iops of ahci", &["`reed`"]);
 }
 

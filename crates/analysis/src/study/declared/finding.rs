@@ -48,7 +48,7 @@ pub struct FindingResult {
     pub ci95: Option<[f64; 2]>,
     /// The figure of one more drive lies between these, where each block simulated another one.
     pub prediction95: Option<[f64; 2]>,
-    /// What the answer rests on, or the reason why there is none, where the interval does not show
+    /// The basis of the answer, or the reason why there is none, where the interval does not show
     /// it.
     pub why: Option<String>,
     /// The metric that gives the value its unit; none for a ratio.

@@ -38,7 +38,7 @@ pub(super) fn of(found: &Inspection) -> Result<Vec<Possible>, Refusal> {
     Ok(all)
 }
 
-/// The modelled drive that stands for a disk; none for what has no medium of its own.
+/// The modelled drive that stands for a disk; none for a device without a medium.
 fn class(disk: &Device) -> Option<&'static str> {
     match (disk.kind, disk.queue.rotational?) {
         (Kind::Nvme, _) => Some("generic-nvme"),

@@ -144,7 +144,7 @@ pub(crate) fn check_options(target: &str, options: &[String]) -> Result<(), Refu
     Ok(())
 }
 
-/// What a ring looks for instead of being told.
+/// The events that a ring polls for.
 #[derive(Debug, Clone, Copy, Args)]
 struct PollingArgs {
     /// Poll for completions instead of waiting for interrupts (needs poll queues in the device).

@@ -1,6 +1,5 @@
-//! The work of a run, as keys and values: a metric of two runs is one metric only where they
-//! did the
-//! same work.
+//! The work of a run, as keys and values: a metric of two runs is one metric only where they did
+//! the same work.
 
 mod own;
 

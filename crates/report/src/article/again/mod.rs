@@ -286,8 +286,8 @@ impl Again {
                 let decided = [of("holds"), of("does-not-hold")].into_iter().flatten();
                 // Answers are in the order of the stages' names: kernel, simulate.
                 let first = decided.min_by_key(|it| it.stages.first().copied());
-                let open = || of("no-evidence").or_else(|| of("consistent"));
-                match first.or_else(open).map(|it| it.finding.verdict.as_str()) {
+                let open = of("no-evidence").or_else(|| of("consistent"));
+                match first.or(open).map(|it| it.finding.verdict.as_str()) {
                     Some("holds") => score.holds += 1,
                     Some("does-not-hold") => score.does_not_hold += 1,
                     Some("no-evidence") => score.no_evidence += 1,

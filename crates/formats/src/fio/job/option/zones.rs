@@ -4,7 +4,7 @@ use drivelab_core::Refusal;
 use drivelab_core::workload::Distribution;
 
 use super::super::number::differs;
-use super::Section;
+use super::super::section::Section;
 
 pub(super) fn set_mode(section: &mut Section, value: &str) -> Result<(), Refusal> {
     section.zones.is_off = match value {
