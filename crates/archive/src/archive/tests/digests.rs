@@ -1,5 +1,6 @@
 //! Digests are read in place of records.
 
+use super::super::insert::REVISION;
 use super::*;
 
 /// The digests that are read of runs, in the order of ids.
@@ -84,8 +85,10 @@ fn the_parts_of_a_whole_may_be_any_number() {
             "INSERT INTO runs (id, time_ms, origin, target, devices, spark, study) \
              SELECT printf('%026d', i), 0, 'fleet', '', '', '', '{whole}' FROM n"
         ),
-        "INSERT INTO digests (run, version, common, seed, content, figures) \
-         SELECT printf('%026d', i), '1', i, 0, zeroblob(16), x'' FROM n",
+        &format!(
+            "INSERT INTO digests (run, version, common, seed, content, figures) \
+             SELECT printf('%026d', i), '{REVISION}', i, 0, zeroblob(16), x'' FROM n"
+        ),
     ] {
         sql(&archive, &format!("{each} {rows}"));
     }
