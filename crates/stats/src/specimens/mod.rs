@@ -114,7 +114,7 @@ pub fn unshared(model_sigma: f64, effects: impl IntoIterator<Item = f64>) -> f64
 /// rate and the log ratios of all specimens.
 ///
 /// The model errs in both arms alike, but for how strongly the number acts: by a share of the
-/// effect ([`OF_EFFECT`]).
+/// effect (`OF_EFFECT`).
 pub fn of_numbers(model_sigma: f64, d: &[f64]) -> f64 {
     let squares: Vec<f64> = d.iter().map(|d| d * d).collect();
     model_sigma.max(0.0).min(OF_EFFECT * mean(&squares).sqrt())
