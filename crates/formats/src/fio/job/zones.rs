@@ -7,8 +7,8 @@ use drivelab_core::{Invalid, Refusal};
 /// The options of `zonemode=strided`.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Zones {
-    /// Not used, although there are sizes (`zonemode=none`).
-    pub(super) is_off: bool,
+    /// True for `zonemode=strided`, false for `none`.
+    pub(super) is_strided: Option<bool>,
     pub(super) size: Option<Bytes>,
     pub(super) range: Option<Bytes>,
     pub(super) gap: Option<Bytes>,
@@ -17,8 +17,14 @@ pub(super) struct Zones {
 impl Zones {
     /// The zones; as in fio, a size alone makes some, whose length it is.
     pub(super) fn strided(&self) -> Result<Option<Strided>, Refusal> {
-        let Some(size) = self.size.filter(|size| *size > Bytes::ZERO) else { return Ok(None) };
-        if self.is_off {
+        let Some(size) = self.size.filter(|size| *size > Bytes::ZERO) else {
+            return match self.is_strided {
+                Some(true) => Err(Refusal::request("`zonemode=strided` needs `zonesize`")
+                    .hint("write `zonesize=1m`, or another size above 0")),
+                _ => Ok(None),
+            };
+        };
+        if self.is_strided == Some(false) {
             let wrong = "`zonesize` contradicts `zonemode=none`";
             return Err(Refusal::request(wrong).hint("omit one of them"));
         }

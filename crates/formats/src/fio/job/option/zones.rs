@@ -7,9 +7,9 @@ use super::super::number::differs;
 use super::super::section::Section;
 
 pub(super) fn set_mode(section: &mut Section, value: &str) -> Result<(), Refusal> {
-    section.zones.is_off = match value {
-        "none" => true,
-        "strided" => false,
+    section.zones.is_strided = match value {
+        "none" => Some(false),
+        "strided" => Some(true),
         _ => {
             return Err(Refusal::request(format!("`zonemode={value}` needs a zoned device"))
                 .hint("drivelab does not support zoned devices; `zonemode=strided` needs none"));

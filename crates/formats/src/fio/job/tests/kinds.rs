@@ -1,4 +1,4 @@
-//! Kinds of requests, their pace and their places.
+//! Kinds of requests, their pace and their addresses.
 
 use super::*;
 
@@ -13,10 +13,10 @@ fn check_distribution(given: &str, read: &str) {
 }
 
 fn check_engine(given: &str, engine: &str, noted: bool) {
-    let job = job(&format!("size=1m\niodepth=8\nhipri=1\nioengine={given}"));
-    assert_eq!((job.ioengine, note_of(&job, "ioengine")), (engine, noted), "{given}");
-    assert_eq!((job.workload.iodepth, job.polling), (Some(1), Polling::default()));
-    assert!(note_of(&job, "iodepth") && note_of(&job, "hipri"), "{:?}", job.notes);
+    let read = job(&format!("size=1m\niodepth=8\nhipri=1\nioengine={given}"));
+    assert_eq!((read.ioengine, note_of(&read, "ioengine")), (engine, noted), "{given}");
+    assert_eq!((read.workload.iodepth, read.polling), (Some(1), Polling::default()));
+    assert!(note_of(&read, "iodepth") && note_of(&read, "hipri"), "{:?}", read.notes);
 }
 
 fn note_of(job: &FileJob, key: &str) -> bool {
@@ -40,9 +40,9 @@ fn each_trimmed_block_is_written() {
 #[test]
 fn a_rate_may_be_less_than_a_block_per_second() {
     let slow = Pace::Slow { rate: Bytes::kib(1), block: Bytes::kib(4), iodepth: 1 };
-    let job = job("rw=read\nsize=1m\nrate=1024\nbs=4k");
-    assert_eq!(job.workload(None).unwrap().check().unwrap().pace, slow);
-    assert!(!note_of(&job, "rate"), "{:?}", job.notes);
+    let read = job("rw=read\nsize=1m\nrate=1024\nbs=4k");
+    assert_eq!(read.workload(None).unwrap().check().unwrap().pace, slow);
+    assert!(!note_of(&read, "rate"), "{:?}", read.notes);
     check_error("[a]\nsize=1m\nrate=1k\nrate_process=poisson", 1, "0 requests per second", "");
 }
 
@@ -53,10 +53,13 @@ fn zones_are_used_one_after_the_other() {
     assert_eq!(zones_of("zonesize=64k").as_deref(), Some("64k/64k/0"), "as before `zonemode`");
     assert_eq!(zones_of("zonemode=none\nzoneskip=1m"), None);
     // Zones reach to the end of a file that exists; what is moved is the size.
-    let job = job(&format!("size=1m\n{three}"));
-    let options = job.workload(Some(Bytes::gib(1))).unwrap();
+    let read = job(&format!("size=1m\n{three}"));
+    let options = read.workload(Some(Bytes::gib(1))).unwrap();
     assert_eq!((options.size, options.number_ios), (Some(Bytes::gib(1)), Some(256)));
     check_error("[a]\nsize=1m\nzonemode=none\nzonesize=64k", 1, "contradicts", "omit");
+    for size in ["", "\nzonesize=0"] {
+        check_error(&format!("[a]\nsize=1m\nzonemode=strided{size}"), 1, "needs `zonesize`", "1m");
+    }
     check_error("[a]\nsize=1m\nzonemode=zbd\nzonesize=64k", 3, "zoned device", "strided");
     check_error("[a]\nsize=1m\nzonesize=1k", 1, "no room for a block", "");
 }
@@ -88,16 +91,16 @@ fn a_system_call_is_an_engine_of_its_own() {
 
 #[test]
 fn several_jobs_each_find_their_steady_state() {
-    let job = job("size=1g\nnumjobs=4\nss=iops:5%\nss_dur=10\nruntime=60\ntime_based");
-    assert!(job.workload(None).unwrap().check().unwrap().steady.is_some());
-    assert!(note_of(&job, "ss"), "{:?}", job.notes);
+    let read = job("size=1g\nnumjobs=4\nss=iops:5%\nss_dur=10\nruntime=60\ntime_based");
+    assert!(read.workload(None).unwrap().check().unwrap().steady.is_some());
+    assert!(note_of(&read, "ss"), "{:?}", read.notes);
 }
 
 #[test]
 fn a_flag_with_any_number_but_none_is_set() {
     for (given, expected) in [("=600", true), ("=0", false), ("", true), ("=1", true)] {
-        let job = job(&format!("size=1m\nruntime=9\ntime_based{given}"));
-        let ends = job.workload(None).unwrap().number_ios.is_some();
+        let read = job(&format!("size=1m\nruntime=9\ntime_based{given}"));
+        let ends = read.workload(None).unwrap().number_ios.is_some();
         assert_eq!(ends, !expected, "{given}");
     }
     check_error("[a]\ntime_based=soon", 2, "neither `on` nor `off`", "");
