@@ -60,8 +60,6 @@ const UNKNOWNS: &[Unknown] = &[
     unfitted("throttle_after", "how much it moves until it is hot"),
     unfitted("throttle_mb_per_s", "how fast it is when it is hot"),
     reading("latency", "how long its network and servers take"),
-    unfitted("media_cache_bytes", "how large its media cache is"),
-    unfitted("band_bytes", "how large its bands are"),
     unfitted("slc_program", "how fast it programs SLC"),
     reading("read_processing", "what its controller needs for a read"),
     unfitted("write_processing", "what its controller needs for a write"),
