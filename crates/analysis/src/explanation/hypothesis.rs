@@ -253,21 +253,21 @@ pub(super) fn all(suspects: &[Suspect], rates: &Rates) -> Vec<(About, Hypothesis
 fn visible([one, other]: [usize; 2], rates: &Rates) -> Vec<usize> {
     let both = vec![one, other];
     let Some(joint) = rates.of.get(&both) else { return both };
-    let hides = |alone: usize| {
-        rates.of.get(&vec![alone]).is_some_and(|known| {
-            (0..rates.model_sigma.len()).all(|figure| {
-                let of = |rows: &[Vec<f64>]| of_figure(rows, figure);
-                let added: Vec<f64> =
-                    of(joint).iter().zip(of(known)).map(|(both, one)| both - one).collect();
-                mean_square(&added) <= SEEN_MIN * SEEN_MIN
-            })
-        })
-    };
-    match (hides(one), hides(other)) {
-        (true, _) => vec![one],
-        (false, true) => vec![other],
-        (false, false) => both,
+    match [one, other].map(|alone| adds_nothing(joint, alone, rates)) {
+        [true, _] => vec![one],
+        [false, true] => vec![other],
+        [false, false] => both,
     }
+}
+
+/// True if a pair, whose rates are `joint`, changes no figure beyond what one suspect of it does.
+fn adds_nothing(joint: &[Vec<f64>], alone: usize, rates: &Rates) -> bool {
+    let Some(known) = rates.of.get(&vec![alone]) else { return false };
+    (0..rates.model_sigma.len()).all(|figure| {
+        let [both, one] = [joint, known].map(|rows| of_figure(rows, figure));
+        let added: Vec<f64> = both.iter().zip(one).map(|(both, one)| both - one).collect();
+        mean_square(&added) <= SEEN_MIN * SEEN_MIN
+    })
 }
 
 fn pairs(seen: &BTreeSet<usize>) -> Vec<(usize, usize)> {

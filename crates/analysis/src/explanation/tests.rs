@@ -120,12 +120,12 @@ fn a_suspect_that_no_figure_shows_is_named_and_not_ranked() {
 
 #[test]
 fn an_unknown_cause_is_hidden_from_the_figures_as_often_as_a_known_one() {
-    let all = all(&suspects(), &rates());
-    let unknown = all.iter().find(|(about, _)| *about == About::Unknown);
+    let each = all(&suspects(), &rates());
+    let unknown = each.iter().find(|(about, _)| *about == About::Unknown);
     let (_, unknown) = unknown.unwrap();
     // One of the three suspects changes no figure.
     assert!((unknown.prior - 0.1 * 2.0 / 3.0).abs() < 1e-9, "{}", unknown.prior);
-    let total: f64 = all.iter().map(|(_, it)| it.prior).sum();
+    let total: f64 = each.iter().map(|(_, it)| it.prior).sum();
     // Two draws of one suspect are no pair.
     let same = 0.15 * 2.0 / 9.0;
     assert!((total - (1.0 - same)).abs() < 1e-9, "{total}");

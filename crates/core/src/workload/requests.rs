@@ -339,9 +339,9 @@ mod tests {
             drawn.iter().map(|request| request.lba.byte_offset().get() / 4096).collect()
         };
         assert_eq!(with(Rw::Read, 8), [0, 1, 8, 9, 16, 17, 0, 1]);
-        assert!(with(Rw::RandRead, 60).iter().enumerate().all(|(n, place)| {
+        assert!(with(Rw::RandRead, 60).iter().enumerate().all(|(n, block)| {
             let zone = (n as u64 / 2 % 3) * 8;
-            (zone..zone + 2).contains(place)
+            (zone..zone + 2).contains(block)
         }));
     }
 

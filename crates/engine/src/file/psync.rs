@@ -39,7 +39,7 @@ pub enum Calls {
 }
 
 impl Calls {
-    /// The flags of `engine`; of one that is not synchronous, the plain ones.
+    /// The calls of `engine`; plain ones for an engine that is not synchronous.
     pub fn of(engine: IoEngine) -> Self {
         match engine {
             IoEngine::Pvsync => Self::Vectored,

@@ -100,16 +100,16 @@ impl Benchmark {
         if read.figures.is_empty() {
             return;
         }
-        let mut phase = phase("wall_time", Nature::Disk, read.figures);
+        let mut timed = phase("wall_time", Nature::Disk, read.figures);
         let why = match read.runs {
             Some(runs) => format!("the text has the mean of {runs} runs, not their times"),
             None if read.is_once => "the command ran once".to_owned(),
             // Old versions do not print it, and quotations leave it out.
             None => "the text has the mean of the runs, not their number and times".to_owned(),
         };
-        phase.remarks.push(Remark::new(Label::SingleRun, why));
+        timed.remarks.push(Remark::new(Label::SingleRun, why));
         let work = Work::default().with("command", &read.command);
-        found.run_of(read.line, &read.command, work, vec![phase]);
+        found.run_of(read.line, &read.command, work, vec![timed]);
     }
 }
 

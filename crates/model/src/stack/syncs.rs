@@ -375,19 +375,19 @@ mod tests {
     #[test]
     fn a_program_flushes_the_drives_that_it_has_written_to() {
         let flushes = |submitters: [u16; 2]| {
-            let mut drive = drive("seagate-st31000333as", &[("drives", "2")]);
-            let second = drive.capacity().get() / 2;
+            let mut pair = drive("seagate-st31000333as", &[("drives", "2")]);
+            let second = pair.capacity().get() / 2;
             for (submitter, lba) in submitters.into_iter().zip([0, second]) {
                 let write = Request::write(lba, Lba::new(lba), Sectors::new(16));
-                drive.submit(Time::ZERO, Request { submitter, ..write }).unwrap();
+                pair.submit(Time::ZERO, Request { submitter, ..write }).unwrap();
             }
-            drive.submit(Time::ZERO, Request { submitter: 0, ..Request::flush(7) }).unwrap();
+            pair.submit(Time::ZERO, Request { submitter: 0, ..Request::flush(7) }).unwrap();
             let mut completed = Vec::new();
-            while let Some(next) = drive.next_event() {
-                drive.advance(next, &mut completed);
+            while let Some(next) = pair.next_event() {
+                pair.advance(next, &mut completed);
             }
             assert_eq!(completed.len(), 3, "{completed:?}");
-            drive.device().counters().flushes
+            pair.device().counters().flushes
         };
         assert_eq!([flushes([0, 1]), flushes([0, 0])], [1, 2]);
     }

@@ -10,23 +10,23 @@ use crate::model;
 /// first; those that no model predicts among them.
 pub fn causes_of(spec: &DriveSpec, profile: &Profile) -> Vec<Cause> {
     let median = profile.median();
-    let can_be = |change: &Modelled| {
-        let options = spec.options.overlaid_with(&change.drive);
-        // A setting that the drive has anyway is no change.
-        let differs = options != spec.options || change.drive == Modelled::default().drive;
-        differs && is_possible(&median, options)
-    };
     let mut causes = embedded();
     causes.retain(|cause| match &cause.change {
-        Change::Modelled(change) => can_be(change),
+        Change::Modelled(change) => {
+            let options = spec.options.overlaid_with(&change.drive);
+            // A setting that the drive has anyway is no change.
+            let differs = options != spec.options || change.drive == Modelled::default().drive;
+            differs && is_possible(&median, options)
+        }
         Change::Missing(_) => true,
     });
     causes.sort_by(|a, b| b.prior.total_cmp(&a.prior));
     causes
 }
 
-/// True if a drive can have these options: its flash is not prepared for it, which takes seconds.
+/// True if a drive can have these options.
 fn is_possible(profile: &Profile, mut options: Options) -> bool {
+    // Flash is not prepared, which takes seconds: its state forbids no other option.
     if profile.is_solid_state() {
         options.precondition = Some(Precondition::Fresh);
     }

@@ -144,7 +144,7 @@ impl Subject {
 /// The figures of a case: what was measured, and what the drive's own effects are.
 struct Case {
     question: Question,
-    /// The largest effect of each cause of `acting`, beside the others of its arm, in their order.
+    /// The largest effect of each cause of `acting`, with the others of its arm acting, in their order.
     effects: Vec<f64>,
     visible: bool,
 }

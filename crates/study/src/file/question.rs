@@ -177,8 +177,9 @@ fn processor(section: &mut Section) -> Result<Option<[f64; 2]>, ConfigError> {
     let Some(shares) = section.list::<f64>("processor")? else { return Ok(None) };
     let known = <[f64; 2]>::try_from(shares).ok();
     let known = known.filter(|both| both.iter().all(|share| (1.0..=100.0).contains(share)));
-    let wrong = || section.error("`processor` has two shares in percent, from 1 to 100");
-    known.map(Some).ok_or_else(wrong)
+    known
+        .map(Some)
+        .ok_or_else(|| section.error("`processor` has two shares in percent, from 1 to 100"))
 }
 
 fn check_bounds(finding: &Finding) -> Result<(), Invalid> {

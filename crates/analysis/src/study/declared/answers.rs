@@ -77,7 +77,7 @@ pub(crate) fn answers(
         .map(|finding| measured(finding, &experiment.arms, series))
         .collect();
     let rows: Vec<Vec<f64>> = measured.iter().flatten().map(|figure| figure.logs.clone()).collect();
-    let mut effects = effects(&rows, ALPHA_DEFAULT, experiment.seed).into_iter();
+    let mut of_rows = effects(&rows, ALPHA_DEFAULT, experiment.seed).into_iter();
     let answers = experiment.findings.iter().zip(measured).map(|(finding, measured)| {
         let finding = finding.clone();
         if let Some(shares) = finding.processor {
@@ -90,7 +90,7 @@ pub(crate) fn answers(
                 return FindingResult::open(finding, why);
             }
         };
-        let effect = effects.next().expect("one effect for each measured figure");
+        let effect = of_rows.next().expect("one effect for each measured figure");
         // The figure of one arm has a unit, the ratio of two has none.
         let value = if figure.unit.is_some() { figure.mean } else { effect.ratio };
         let prediction95 = figure.one_more(series, sampled);
@@ -141,10 +141,10 @@ fn measured(finding: &Finding, arms: &[ArmInfo], series: &[Series]) -> Result<Me
         }
     }
     if let Some(relative) = relative {
-        let beside = &series[series_named(relative, series)?];
+        let divisor = &series[series_named(relative, series)?];
         for (sign, arm) in [(1.0, Some(arm)), (-1.0, over)] {
             let Some(arm) = arm else { continue };
-            for (log, value) in logs.iter_mut().zip(&beside.values[arm]) {
+            for (log, value) in logs.iter_mut().zip(&divisor.values[arm]) {
                 *log -= sign * libm::log(*value);
             }
         }
@@ -209,8 +209,8 @@ fn decided(
 
 /// The share of the simulated drives of which a claim is true.
 fn true_of(finding: &Finding, logs: &[f64]) -> String {
-    let is_true = |log: &&f64| judged(finding, [libm::exp(**log); 2]) == Answer::Holds;
-    let count = logs.iter().filter(is_true).count();
+    let each = logs.iter().map(|log| judged(finding, [libm::exp(*log); 2]));
+    let count = each.filter(|answer| *answer == Answer::Holds).count();
     format!("true of {count} of {}", counted(logs.len(), "such drive"))
 }
 
