@@ -42,7 +42,7 @@ pub use rng::{Rng, hypercube};
 pub use target::{Rejected, Target, TargetError};
 pub use units::{Bytes, Lba, Ratio, Sectors, Span, Time};
 pub use words::{
-    AtPath, Invalid, Refusal, RefusalKind, counted, outline, path_hint, shown, shown_in_line,
-    shown_json,
+    AtPath, Invalid, Refusal, RefusalKind, counted, hexadecimal, outline, path_hint, shown,
+    shown_in_line, shown_json,
 };
 pub use workload::{IoEngine, JOBS_MAX, JobSchedule, Polling, Requests, Shape, Workload};

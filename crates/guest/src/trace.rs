@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use drivelab_core::hexadecimal;
 use sha2::{Digest as _, Sha256};
 
 use crate::machine::TraceEntry;
@@ -50,19 +51,13 @@ impl<'a> Trace<'a> {
 
     /// The hash of all lines.
     pub fn finish(self) -> String {
-        hex(&self.hash.finalize())
+        hexadecimal(&self.hash.finalize())
     }
-}
-
-/// Bytes as `sha256sum` prints them.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    let nibbles = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    nibbles.map(|nibble| char::from_digit(u32::from(nibble), 16).expect("below 16")).collect()
 }
 
 /// The SHA-256 of `bytes`.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+    hexadecimal(&Sha256::digest(bytes))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use drivelab_core::hexadecimal;
 use drivelab_files::{self as files, Folder};
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
@@ -35,7 +36,7 @@ impl Rates {
     pub fn kept(spec: &DriveSpec, profile: &Profile) -> Self {
         let folder = user_folder("XDG_CACHE_HOME", ".cache");
         let drive = Sha256::digest(format!("{MODEL} {spec} {}", profile.canonical()));
-        let name = format!("{drive:x}.json");
+        let name = format!("{}.json", hexadecimal(&drive));
         let file = folder.map(|folder| folder.join("explain").join(name));
         let made = file.as_deref().and_then(read).unwrap_or_default();
         Self { known: made.len(), cache: Cache::of(made), file }

@@ -1,10 +1,10 @@
 //! From entries to rows.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use drivelab_core::config::Choice as _;
+use drivelab_core::hexadecimal;
 use drivelab_core::record::Origin;
 use sha2::{Digest as _, Sha256};
 
@@ -129,12 +129,7 @@ pub fn is_digested(origin: Origin, is_part: bool) -> bool {
 
 /// The key of a shared text: 128 bits of its hash, in hexadecimal digits.
 pub(super) fn key(common: &str) -> String {
-    let mut key = String::new();
-    for byte in &Sha256::digest(common)[..16] {
-        // Writing into a string cannot fail.
-        let _ = write!(key, "{byte:02x}");
-    }
-    key
+    hexadecimal(&Sha256::digest(common)[..16])
 }
 
 /// Adds the shared texts that are missing. In the order of their keys: two transactions that add

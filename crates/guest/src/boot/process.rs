@@ -9,7 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use drivelab_core::Time;
+use drivelab_core::{Time, hexadecimal};
 use rustix::io::Errno;
 use rustix::param::clock_ticks_per_second;
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
@@ -18,7 +18,6 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity}
 use sha2::{Digest as _, Sha256};
 
 use super::about::Line;
-use crate::trace::hex;
 
 /// Size of a pipe for output. A full one would block the guest, in real time, until it is read.
 const PIPE_BYTES: usize = 1 << 20;
@@ -193,7 +192,7 @@ impl Output {
 
     /// Returns the kept output, and the hash of all of it.
     pub(super) fn finish(self) -> (String, String) {
-        (String::from_utf8_lossy(&self.bytes).replace('\r', ""), hex(&self.hash.finalize()))
+        (String::from_utf8_lossy(&self.bytes).replace('\r', ""), hexadecimal(&self.hash.finalize()))
     }
 }
 

@@ -8,7 +8,7 @@ use drivelab_core::control::Event;
 use drivelab_core::numbers::float;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
-use drivelab_core::{Control, Refusal, Span};
+use drivelab_core::{Control, Refusal, Span, hexadecimal};
 use drivelab_model::Specimens;
 use drivelab_model::options::{DriveSpec, Options};
 use drivelab_model::profile::{Missing, Profile};
@@ -173,7 +173,7 @@ impl<'a> Bench<'a> {
         let drive = profile.canonical();
         let all = format!("{drive}{}{change:?}{number} {} {apart}{loads:?}", self.spec, self.seed);
         // All that decides a rate is in the text, so a known one is never of another case.
-        let key = format!("{:x}", Sha256::digest(all));
+        let key = hexadecimal(&Sha256::digest(all));
         if let Some(known) = self.cache.get(&key, loads.len()) {
             return Ok(known);
         }

@@ -6,13 +6,12 @@
 //! than it began with, and after a change of its file that leaves a point as it was.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use drivelab_core::record::{Flaw, JobRecord};
-use drivelab_core::{Invalid, Refusal, invalid};
+use drivelab_core::{Invalid, Refusal, hexadecimal, invalid};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -220,14 +219,6 @@ impl Kept {
 /// The hash of a text.
 pub fn digest(text: &str) -> String {
     hexadecimal(&Sha256::digest(text))
-}
-
-fn hexadecimal(hash: &[u8]) -> String {
-    let mut text = String::with_capacity(2 * hash.len());
-    for byte in hash {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }
 
 /// All rows have one owner: the key of a row states what it belongs to.
