@@ -92,6 +92,12 @@ pub struct Environment {
 }
 
 impl Inspection {
+    /// Reads the JSON of `drivelab inspect`. Here rather than where it is needed, so that reading
+    /// so many types is compiled once.
+    pub fn from_json(text: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(text)
+    }
+
     /// The worst finding.
     pub fn worst(&self) -> Option<Severity> {
         let findings = self.devices.iter().flat_map(|device| &device.findings);

@@ -6,10 +6,11 @@
 //! abandoned, and reading begins again in a new thread that skips the silent file. This costs
 //! nothing if all files answer, and needs no thread per file.
 
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use super::waiting::Waiting;
@@ -22,6 +23,11 @@ pub const DEADLINE: Duration = Duration::from_secs(2);
 const POLLS: u32 = 8;
 /// Maximum number of skipped files; each of them occupies a thread.
 pub const SILENT_MAX: usize = 8;
+
+/// What is read below a root, of any type.
+type Answer = Box<dyn Any + Send>;
+/// What reads below a root.
+type Work = dyn Fn(Root) -> Answer + Send + Sync;
 
 /// Reads a tree, and records the files that did not answer.
 #[derive(Debug, Clone)]
@@ -78,11 +84,17 @@ impl Reader {
         &mut self,
         work: impl Fn(Root) -> T + Send + Sync + 'static,
     ) -> Result<T, Unanswered> {
-        let work = Arc::new(work);
+        let work: Arc<Work> = Arc::new(move |root| Box::new(work(root)));
+        let found = self.read_any(&work)?;
+        Ok(*found.downcast().expect("`work` returned it"))
+    }
+
+    /// As above, whatever the type of the answer is, so that threads and channels are compiled once.
+    fn read_any(&mut self, work: &Arc<Work>) -> Result<Answer, Unanswered> {
         loop {
             let waiting = Arc::new(Waiting::default());
             let (sender, answer) = sync_channel(1);
-            let (work, reader, waits) = (Arc::clone(&work), self.clone(), Arc::clone(&waiting));
+            let (work, reader, waits) = (Arc::clone(work), self.clone(), Arc::clone(&waiting));
             // Abandoned if it hangs: it ends with the process.
             let thread = std::thread::spawn(move || {
                 let root = Root::watched(&reader, waits);
@@ -105,11 +117,7 @@ impl Reader {
 
     /// The answer; or the path that has been waited for too long; or nothing if the thread ended
     /// without an answer.
-    fn wait<T>(
-        &self,
-        answer: &std::sync::mpsc::Receiver<T>,
-        waiting: &Waiting,
-    ) -> Result<T, Option<String>> {
+    fn wait(&self, answer: &Receiver<Answer>, waiting: &Waiting) -> Result<Answer, Option<String>> {
         let (mut before, mut polls) = (waiting.moment(), 0);
         loop {
             match answer.recv_timeout(self.deadline / POLLS) {

@@ -105,7 +105,12 @@ const TABLES: &[&str] = &[
 
 impl Package {
     /// Reads a tar archive, plain or compressed; `None` if it is none.
-    pub fn of_archive(file: impl Read) -> std::io::Result<Option<Self>> {
+    pub fn of_archive(mut file: impl Read) -> std::io::Result<Option<Self>> {
+        Self::unpack(&mut file)
+    }
+
+    /// As above, whatever the type of the file is, so that the decoders are compiled once.
+    fn unpack(file: &mut dyn Read) -> std::io::Result<Option<Self>> {
         match unpacked(BufReader::new(file), ARCHIVE_BYTES_MAX)? {
             Ok(inner) => Self::of_tar(inner),
             Err(plain) => Self::of_tar(plain),

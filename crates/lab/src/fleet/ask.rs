@@ -25,7 +25,7 @@ pub struct Request {
 pub fn ask(host: &Reach, request: &Request) -> Result<Collected, Refusal> {
     let ask = |words: &[String]| host.drivelab(&request.ssh, words, request.timeout);
     let said = ask(&["inspect", "--json"].map(str::to_owned))?;
-    let inspection: Inspection = serde_json::from_str(&said)
+    let inspection = Inspection::from_json(&said)
         .map_err(|error| Refusal::machine(format!("its inspection cannot be read: {error}")))?;
     let (targets, strange) = targets(&inspection, request);
     let name = host.name().to_owned();

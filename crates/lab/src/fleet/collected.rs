@@ -40,9 +40,9 @@ impl Collected {
     }
 
     /// Out of a document that was kept, and the records of its parts.
-    pub fn read(mut document: Value, parts: Vec<RunRecord>) -> Result<Self, Invalid> {
+    pub fn read(document: &Value, parts: Vec<RunRecord>) -> Result<Self, Invalid> {
         let host = document["host"].as_str().unwrap_or_default().to_owned();
-        let inspection = serde_json::from_value(document["inspection"].take());
+        let inspection = Inspection::from_json(&document["inspection"].to_string());
         let runs = parts
             .into_iter()
             .map(|record: RunRecord| CollectedRun { target: record.target.clone(), record });

@@ -29,7 +29,12 @@ impl KernelLog {
     /// needed does not depend on its length.
     ///
     /// Fails where the file cannot be read, is compressed in another way or is not text.
-    pub fn read(file: impl Read) -> std::io::Result<Self> {
+    pub fn read(mut file: impl Read) -> std::io::Result<Self> {
+        Self::unpack(&mut file)
+    }
+
+    /// As above, whatever the type of the file is, so that the decoders are compiled once.
+    fn unpack(file: &mut dyn Read) -> std::io::Result<Self> {
         let file = BufReader::with_capacity(64 << 10, file.take(LOG_BYTES_MAX));
         match unpacked(file, LOG_BYTES_MAX)? {
             Ok(content) => Self::plain(content),
