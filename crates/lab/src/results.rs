@@ -264,7 +264,8 @@ fn kept(whole: &Whole) -> Result<Content, Invalid> {
     let schema = document["schema"].as_str().unwrap_or_default().to_owned();
     match schema.as_str() {
         RUN_SCHEMA => {
-            let record: RunRecord = serde_json::from_value(document).map_err(Invalid::new)?;
+            let record =
+                drivelab_analysis::run::from_json(&whole.document).map_err(Invalid::new)?;
             Ok(Content::Runs(vec![dated(record, whole)]))
         }
         KEPT_STUDY_SCHEMA => {
@@ -301,14 +302,14 @@ fn of_entry(has_host: bool, origin: Origin, time_ms: u64) -> Option<u64> {
 
 /// The runs that are parts of what was kept.
 fn records(whole: &Whole) -> Result<Vec<RunRecord>, Invalid> {
-    let records = whole.parts.iter().map(|part| serde_json::from_str(&part.document));
+    let records = whole.parts.iter().map(|part| drivelab_analysis::run::from_json(&part.document));
     records.collect::<Result<_, serde_json::Error>>().map_err(Invalid::new)
 }
 
 /// The data collected from a host, as kept.
 pub fn collected(whole: &Whole) -> Result<Collected, Invalid> {
     let document = serde_json::from_str(&whole.document).map_err(Invalid::new)?;
-    Collected::read(document, records(whole)?)
+    Collected::read(&document, records(whole)?)
 }
 
 /// The prefix of a label that names kept runs.

@@ -5,7 +5,7 @@ pub mod pass;
 mod repeat;
 pub mod steady;
 
-pub use parse::parse;
+pub use parse::{from_json, parse};
 pub(crate) use repeat::command_of_block;
 pub use repeat::{command, quoted, work as options};
 

@@ -41,6 +41,12 @@ fn malformed(error: &serde_json::Error) -> ParseError {
     ParseError::new(error.line(), format!("not JSON ({error})"), hint)
 }
 
+/// Reads one stored run, as it was kept. Callers share this function, as reading a run takes the
+/// code of hundreds of types.
+pub fn from_json(text: &str) -> serde_json::Result<RunRecord> {
+    serde_json::from_str(text)
+}
+
 fn record(document: Value, line: usize) -> Result<RunRecord, ParseError> {
     let Some(schema) = document.get("schema").and_then(Value::as_str) else {
         let hint = "give the unchanged output of `drivelab run --json`";

@@ -266,7 +266,7 @@ pub fn read_back(document: &str, is_digested: bool) -> Result<Option<Columns>, I
     let Schema { schema } = serde_json::from_str(document).map_err(text)?;
     match schema.as_str() {
         RUN_SCHEMA => {
-            let record: RunRecord = serde_json::from_str(document).map_err(text)?;
+            let record = drivelab_analysis::run::from_json(document).map_err(text)?;
             let columns = Columns::of_run(&record, drivelab_analysis::run::metrics(&record));
             let digest = is_digested.then(|| digest_of_run(&record));
             Ok(Some(Columns { digest, ..columns }))
@@ -285,7 +285,7 @@ pub fn read_back(document: &str, is_digested: bool) -> Result<Option<Columns>, I
         }
         kept::COLLECTION_SCHEMA => {
             let document = serde_json::from_str(document).map_err(text)?;
-            Ok(Some(columns_of_collection(&Collected::read(document, Vec::new())?)))
+            Ok(Some(columns_of_collection(&Collected::read(&document, Vec::new())?)))
         }
         _ => Ok(None),
     }
