@@ -89,7 +89,7 @@ impl Reader {
         Ok(*found.downcast().expect("`work` returned it"))
     }
 
-    /// As above, whatever the type of the answer is, so that threads and channels are compiled once.
+    /// As above for answers of any type, so that threads and channels are compiled once.
     fn read_any(&mut self, work: &Arc<Work>) -> Result<Answer, Unanswered> {
         loop {
             let waiting = Arc::new(Waiting::default());

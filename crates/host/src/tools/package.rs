@@ -109,7 +109,7 @@ impl Package {
         Self::unpack(&mut file)
     }
 
-    /// As above, whatever the type of the file is, so that the decoders are compiled once.
+    /// As above for files of any type, so that the decoders are compiled once.
     fn unpack(file: &mut dyn Read) -> std::io::Result<Option<Self>> {
         match unpacked(BufReader::new(file), ARCHIVE_BYTES_MAX)? {
             Ok(inner) => Self::of_tar(inner),

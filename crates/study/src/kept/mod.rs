@@ -149,7 +149,7 @@ impl KeptStudy {
             hasher.update(record.as_bytes());
             hasher.update(b"}");
             let RunKey { step, task, boot } = serde_json::from_str(key).map_err(damaged)?;
-            // From bytes, as journals are read: the code for that is there already.
+            // From bytes, as journals are read: no second parser is compiled.
             let record = serde_json::from_slice(record.as_bytes()).map_err(damaged)?;
             kept.runs.push(StoredRun { step, task, boot, record });
         }

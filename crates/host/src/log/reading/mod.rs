@@ -33,7 +33,7 @@ impl KernelLog {
         Self::unpack(&mut file)
     }
 
-    /// As above, whatever the type of the file is, so that the decoders are compiled once.
+    /// As above for files of any type, so that the decoders are compiled once.
     fn unpack(file: &mut dyn Read) -> std::io::Result<Self> {
         let file = BufReader::with_capacity(64 << 10, file.take(LOG_BYTES_MAX));
         match unpacked(file, LOG_BYTES_MAX)? {
