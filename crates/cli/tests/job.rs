@@ -163,7 +163,7 @@ fn folders_of_names_are_made_and_short_files_made_longer() {
     file(folder.path(), "mine", &"words ".repeat(1000));
     file(folder.path(), "job.fio", "[a]\nfilename=mine\nrw=read\nsize=64k\n");
     let said = drivelab(folder.path(), &["run", "--job", "job.fio"]);
-    said.failed(2, &["mine is shorter than the 64k", "move the file away"]);
+    said.failed(2, &["mine is shorter than the 64k", "move the file away", "would be overwritten"]);
     assert_eq!(length(folder.path(), "mine"), 6000);
     file(folder.path(), "job.fio", "[a]\ndirectory=none\nrw=read\nsize=64k\n");
     drivelab(folder.path(), &["run", "--job", "job.fio"]).failed(2, &["mkdir -p none"]);

@@ -41,7 +41,7 @@ pub enum GuardError {
     #[error("refusing to write {}: {} has it locked", .path.display(),
         .by.as_ref().map_or_else(|| "another process".into(), ToString::to_string))]
     Locked { path: PathBuf, by: Option<Process> },
-    #[error("{} contains data that drivelab did not write, and this workload would destroy it",
+    #[error("{} contains data that drivelab did not write, which would be overwritten",
         .path.display())]
     SomebodysData { path: PathBuf },
 }
