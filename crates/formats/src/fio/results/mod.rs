@@ -9,6 +9,7 @@
 //! unless the job has `lat_percentiles=1`. None of them includes the `fsync` that follows a write:
 //! that is `sync`.
 
+mod bins;
 mod output;
 mod section;
 mod settings;

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use drivelab_core::csv::{ParseError, quote};
 use serde::{Deserialize, Deserializer};
 
+use super::bins::Bins;
 use crate::json::{First, first, pairs};
 
 /// Maximum number of jobs of a call: fio runs 4096 on a machine, and a client adds up machines.
@@ -106,7 +107,7 @@ pub(super) struct Latency {
     pub(super) percentile: Percentiles,
     /// Latencies, each with its number of requests: only in JSON+.
     #[serde(deserialize_with = "bins")]
-    pub(super) bins: Vec<(u64, u64)>,
+    pub(super) bins: Bins,
 }
 
 /// The options by name; one that is given twice has the last value.
@@ -160,13 +161,15 @@ fn percentiles<'de, D: Deserializer<'de>>(input: D) -> Result<Percentiles, D::Er
     Ok(percentiles)
 }
 
-fn bins<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(u64, u64)>, D::Error> {
-    let mut bins = Vec::new();
+fn bins<'de, D: Deserializer<'de>>(input: D) -> Result<Bins, D::Error> {
+    let mut bins = Bins::default();
     pairs(input, |ns, count| {
         if bins.len() == BINS_MAX {
             return Err(format!("a histogram of more than {BINS_MAX} bins").into());
         }
-        bins.extend(ns.parse().ok().map(|ns: u64| (ns, count)));
+        if let Ok(ns) = ns.parse() {
+            bins.push(ns, count);
+        }
         Ok(())
     })?;
     bins.shrink_to_fit();
@@ -317,7 +320,7 @@ impl Latency {
             if latency.bins.is_empty() {
                 return None;
             }
-            bins.extend(&latency.bins);
+            bins.extend(latency.bins.iter());
         }
         // By latency: the bins of several jobs interleave.
         bins.sort_unstable();
