@@ -19,7 +19,7 @@ const LISTED_MAX: usize = 100;
 
 /// Maximum number of figures of one file: two bytes of a file can be a figure, which takes a
 /// thousand bytes in memory with all its attributes.
-pub(crate) const FIGURES_MAX: usize = 100_000;
+pub(crate) const FIGURES_MAX: usize = 50_000;
 /// Maximum number of characters of a name or unit from the file: one long name, repeated in every
 /// figure, would take unbounded memory.
 const NAME_MAX: usize = 120;
@@ -370,6 +370,6 @@ mod tests {
         }
         let imported = found.finish("give it").unwrap();
         assert_eq!(imported.runs.len(), FIGURES_MAX);
-        assert_eq!(imported.unknown, ["3 more runs: only the first 100000 are read"]);
+        assert_eq!(imported.unknown, ["3 more runs: only the first 50000 are read"]);
     }
 }
