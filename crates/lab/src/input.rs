@@ -109,8 +109,11 @@ fn bytes(path: &Path, kind: Kind) -> Result<Vec<u8>, Refusal> {
 
 fn up_to(path: &Path, kind: Kind, limit: u64) -> Result<Vec<u8>, Refusal> {
     let what = format!("read the {}", kind.what);
-    let mut bytes = Vec::new();
-    Patient::open(path, &what)?.take(limit).read_to_end(&mut bytes).at_path(&what, path)?;
+    let input = Patient::open(path, &what)?;
+    // Room that grows by doubling would be filled with zeros beyond the end of the file.
+    let held = input.file.metadata().map_or(0, |about| about.len()).min(limit);
+    let mut bytes = Vec::with_capacity(usize::try_from(held).unwrap_or_default());
+    input.take(limit).read_to_end(&mut bytes).at_path(&what, path)?;
     if interrupt::requested() {
         return Err(interrupted(path));
     }
