@@ -28,6 +28,8 @@ const NAME_MAX: usize = 120;
 /// hundred.
 const RUN_MAX: usize = 1000;
 
+/// Keys of the work of runs that count as one figure, as they take as much memory.
+const KEYS_PER_FIGURE: usize = 2;
 /// Maximum number of keys of the work of all runs of one file: a key takes a hundred bytes.
 const WORK_MAX: usize = 500_000;
 /// Maximum number of characters of the value of such a key.
@@ -137,7 +139,7 @@ impl Found {
 
     /// True if no further runs are kept: a reader may then only count them.
     pub(crate) fn is_full(&self) -> bool {
-        self.figures >= FIGURES_MAX
+        self.figures + self.keys / KEYS_PER_FIGURE >= FIGURES_MAX
     }
 
     pub(crate) fn drop_run(&mut self) {
