@@ -92,8 +92,8 @@ pub struct Environment {
 }
 
 impl Inspection {
-    /// Reads the JSON of `drivelab inspect`. Here rather than where it is needed, so that reading
-    /// so many types is compiled once.
+    /// Reads the JSON of `drivelab inspect`. Callers share this function, as reading takes the
+    /// code of hundreds of types.
     pub fn from_json(text: &str) -> serde_json::Result<Self> {
         serde_json::from_str(text)
     }
