@@ -18,6 +18,9 @@ const MARGIN: usize = 9;
 const _: () = assert!(MARGIN >= 7);
 /// Maximum number of devices drawn below one: 24 disks of an array and what is between.
 const BELOW_SHOWN: usize = 40;
+/// Maximum number of levels drawn below a device: file system, encryption, volume, array, multipath
+/// and drive take six, and each moves the text further to the right.
+const LEVELS_SHOWN: usize = 12;
 /// Maximum number of partitions drawn.
 const PARTITIONS_SHOWN: usize = 16;
 
@@ -265,7 +268,7 @@ impl Drawing<'_> {
     ) {
         for name in &device.slaves {
             // A tower of devices, each drawn with all below it, would be a square of lines.
-            if seen.len() > BELOW_SHOWN {
+            if seen.len() > BELOW_SHOWN || self.depth > LEVELS_SHOWN {
                 if seen.insert(String::new()) {
                     self.leaf(None, "...", "and more devices below, which have their own entries");
                 }
