@@ -157,10 +157,19 @@ fn measured(finding: &Finding, arms: &[ArmInfo], series: &[Series]) -> Result<Me
 }
 
 fn series_named(name: &str, series: &[Series]) -> Result<usize, Invalid> {
-    series.iter().position(|series| series.name == name).ok_or_else(|| {
-        let known: Vec<&str> = series.iter().map(|series| series.name.as_str()).collect();
-        invalid!("`{name}` was not measured; {}", suggest::among(name, &known))
-    })
+    if let Some(index) = series.iter().position(|series| series.name == name) {
+        return Ok(index);
+    }
+    // The names of suites are checked when a study is read: its workload ran, and left this out.
+    let workload = name.split_once('.').map_or(name, |(workload, _)| workload);
+    if series.iter().any(|it| it.name.split_once('.').is_some_and(|(ran, _)| ran == workload)) {
+        return Err(invalid!(
+            "no run has a figure `{name}`: at stage kernel what the processor or memory decided \
+             is withheld"
+        ));
+    }
+    let known: Vec<&str> = series.iter().map(|series| series.name.as_str()).collect();
+    Err(invalid!("`{name}` was not measured; {}", suggest::among(name, &known)))
 }
 
 fn doubt(finding: &Finding, blocks: usize) -> Option<String> {
@@ -252,6 +261,25 @@ mod tests {
         check("w.iops", Err("WORKLOAD.METRIC of ARM"));
         check("w.iops of ahic", Err("did you mean `ahci`?"));
         check("w.iops of ahci over idea", Err("no arm `idea`"));
+    }
+
+    #[test]
+    fn a_withheld_figure_is_not_called_a_misspelled_one() {
+        let series = |name: &str| Series {
+            name: name.into(),
+            metric: "iops".into(),
+            workload: 0,
+            better: drivelab_stats::Better::More,
+            margin: 0.03,
+            unit: String::new(),
+            values: vec![vec![1.0]],
+        };
+        let known = [series("names.create"), series("seeks.iops")];
+        assert_eq!(series_named("names.create", &known).ok(), Some(0));
+        let withheld = series_named("names.create_latency", &known).unwrap_err();
+        assert!(withheld.0.contains("is withheld"), "{withheld}");
+        let misspelled = series_named("seek.iops", &known).unwrap_err();
+        assert!(misspelled.0.contains("did you mean `seeks.iops`?"), "{misspelled}");
     }
 
     #[test]
