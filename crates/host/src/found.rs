@@ -39,6 +39,11 @@ macro_rules! ids {
         impl FindingId {
             /// All of them.
             pub const ALL: &[Self] = &[$(Self::$id,)+];
+
+            /// The id of this name.
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name { $($name => Some(Self::$id),)+ _ => None }
+            }
         }
 
         impl fmt::Display for FindingId {
@@ -47,6 +52,32 @@ macro_rules! ids {
             }
         }
     };
+}
+
+impl FindingId {
+    /// Returns whether it changes what a benchmark measures at any severity: by errors that
+    /// are repeated, by another load, or because something other than the drive answers.
+    pub fn changes_measurements(self) -> bool {
+        matches!(
+            self,
+            Self::NcqOff
+                | Self::LinkDownshift
+                | Self::MediumErrors
+                | Self::LinkErrors
+                | Self::CommandTimeouts
+                | Self::IoErrors
+                | Self::ControllerErrors
+                | Self::PcieErrors
+                | Self::PowerSaving
+                | Self::TransferMode
+                | Self::TooHot
+                | Self::ShingledRecording
+                | Self::RemoteDisk
+                | Self::MdDegraded
+                | Self::MdResyncing
+                | Self::SwapOnDisk
+        )
+    }
 }
 
 ids! {

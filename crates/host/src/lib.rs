@@ -25,7 +25,9 @@ pub mod tools;
 mod usage;
 pub mod watch;
 
-pub use advice::{ADVICE_SCHEMA, Advice, Disk, State, Step, Trap, TrapId, advise, advised};
+pub use advice::{
+    ADVICE_SCHEMA, Advice, Disk, Disturbance, State, Step, Trap, TrapId, advise, advised,
+};
 pub use device::{Device, Kind};
 pub use drivelab_core::outline::Severity;
 pub use found::{Finding, FindingId};

@@ -1,6 +1,6 @@
 //! What is advised on the trees of all tests.
 
-use drivelab_host::{Advice, Kind, State, TrapId, advise, advised};
+use drivelab_host::{Advice, FindingId, Kind, State, TrapId, advise, advised};
 
 use crate::tree::{Tree, text};
 
@@ -107,4 +107,20 @@ fn a_log_alone_is_enough_for_the_link() {
 #[test]
 fn the_advice_for_a_disk_on_emulated_ide() {
     insta::assert_snapshot!(text(&advised(&advice("ich8-ide"))));
+}
+
+#[test]
+fn what_changes_a_measurement_is_advised_with_its_remedy() {
+    let log = "[2.1] ata1.00: NCQ disabled due to excessive errors\n\
+               [9.1] I/O error, dev sda, sector 8 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 2";
+    let tree = Tree::named("ich8-ahci");
+    tree.add(&format!("dmesg = {}", log.replace('\n', "\\n")));
+    let advice = advise(&tree.inspect());
+    let found: Vec<_> = advice.findings.iter().map(|it| (&*it.disk, it.finding.id)).collect();
+    assert_eq!(found, [("sda", FindingId::NcqOff), ("sda", FindingId::IoErrors)]);
+    let said = text(&advised(&advice));
+    assert!(said.contains("a run carries a mark for it") && said.contains("ncq-off"), "{said}");
+    assert!(said.contains("fix:  "), "{said}");
+    // What is no fault of the disk stays a matter for `inspect`.
+    assert!(self::advice("ich8-ahci").findings.is_empty());
 }

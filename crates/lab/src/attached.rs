@@ -45,27 +45,8 @@ pub fn to_path(path: &Path) -> Attached {
     attached
 }
 
-/// The findings of any severity that change what a run measures.
-const DISTURBING: &[FindingId] = &[
-    FindingId::NcqOff,
-    FindingId::LinkDownshift,
-    FindingId::MediumErrors,
-    FindingId::LinkErrors,
-    FindingId::CommandTimeouts,
-    FindingId::ControllerErrors,
-    FindingId::PcieErrors,
-    FindingId::PowerSaving,
-    FindingId::TransferMode,
-    FindingId::TooHot,
-    FindingId::ShingledRecording,
-    FindingId::RemoteDisk,
-    FindingId::MdDegraded,
-    FindingId::MdResyncing,
-    FindingId::SwapOnDisk,
-];
-
 fn is_disturbing(fault: &FoundFault) -> bool {
-    DISTURBING.iter().any(|id| id.to_string() == fault.id)
+    FindingId::from_name(&fault.id).is_some_and(FindingId::changes_measurements)
 }
 
 /// The fact that a disk is one of a virtual machine.

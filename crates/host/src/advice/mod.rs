@@ -13,6 +13,7 @@ pub use trap::{State, Trap, TrapId};
 
 use serde::{Deserialize, Serialize};
 
+use crate::found::Finding;
 use crate::inspection::Inspection;
 use crate::outline::setting;
 
@@ -26,6 +27,9 @@ pub struct Advice {
     pub schema: String,
     /// The drives and their settings.
     pub disks: Vec<Disk>,
+    /// What `inspect` finds and a run on these disks would carry as a mark.
+    #[serde(default)]
+    pub findings: Vec<Disturbance>,
     /// Every known trap, in the order of [`TrapId`].
     pub traps: Vec<Trap>,
     /// True if a kernel log was read; without one, a link that was slowed down may go unnoticed.
@@ -43,6 +47,16 @@ pub struct Disk {
     pub setting: String,
 }
 
+/// A finding that changes what a benchmark measures.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Disturbance {
+    /// The kernel's name of the disk or volume.
+    pub disk: String,
+    /// The finding, as `inspect` reports it.
+    #[serde(flatten)]
+    pub finding: Finding,
+}
+
 /// Derives the traps on this machine, with the commands that settle each.
 pub fn advise(inspection: &Inspection) -> Advice {
     let drives: Vec<_> = inspection.devices.iter().filter(|device| device.is_drive()).collect();
@@ -51,10 +65,15 @@ pub fn advise(inspection: &Inspection) -> Advice {
         path: device.path.clone(),
         setting: setting(device),
     });
+    let findings = inspection.devices.iter().flat_map(|device| {
+        let disturbing = device.findings.iter().filter(|it| it.id.changes_measurements());
+        disturbing.map(|it| Disturbance { disk: device.name.clone(), finding: it.clone() })
+    });
     let traps = TrapId::ALL.iter().map(|id| rules::trap(*id, &drives, inspection));
     Advice {
         schema: ADVICE_SCHEMA.to_owned(),
         disks: disks.collect(),
+        findings: findings.collect(),
         traps: traps.collect(),
         kernel_log: inspection.environment.kernel_log,
     }

@@ -2,7 +2,7 @@
 
 use drivelab_core::outline::{Line, Severity, Tone};
 
-use super::{Advice, State, Trap};
+use super::{Advice, Disturbance, State, Trap};
 
 /// Columns by which the details of a trap are indented.
 const MARGIN: usize = 4;
@@ -17,6 +17,7 @@ pub fn advised(advice: &Advice) -> Vec<Line> {
         lines.push(Line::new("no disks were found", 0));
     }
     section(&mut lines, advice, State::Applies, "Applies here:");
+    add_findings(&mut lines, &advice.findings);
     section(&mut lines, advice, State::Beware, "Nothing wrong, but a benchmark must allow for it:");
     lines.push(Line::default());
     let clear: Vec<String> = advice.in_state(State::Clear).map(|it| it.id.to_string()).collect();
@@ -34,6 +35,27 @@ pub fn advised(advice: &Advice) -> Vec<Line> {
         0,
     ));
     lines
+}
+
+/// Adds what is wrong with the disks, each with its remedy.
+fn add_findings(lines: &mut Vec<Line>, findings: &[Disturbance]) {
+    if findings.is_empty() {
+        return;
+    }
+    let head = "Changes what is measured here, and a run carries a mark for it:";
+    lines.extend([Line::default(), Line::default().part(Tone::Bold, head)]);
+    for Disturbance { disk, finding } in findings {
+        let id = finding.id.to_string();
+        let line = Line::new(&finding.message, MARGIN).part(Tone::Plain, "  ");
+        let line = line.part(Tone::Wrong(finding.severity), id);
+        lines.push(line.part(Tone::Plain, format!(", {disk}: ")));
+        if !finding.evidence.is_empty() {
+            lines.push(Line::new(&finding.evidence, MARGIN + 6).part(Tone::Plain, "    seen: "));
+        }
+        if !finding.fix.is_empty() {
+            lines.push(Line::new(&finding.fix, MARGIN + 6).part(Tone::Plain, "    fix:  "));
+        }
+    }
 }
 
 fn section(lines: &mut Vec<Line>, advice: &Advice, state: State, head: &str) {

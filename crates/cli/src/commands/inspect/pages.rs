@@ -16,17 +16,16 @@ macro_rules! page {
 
 /// Prints the page of a finding.
 pub(super) fn explain(name: &str, ui: Ui) -> Outcome {
-    let id = FindingId::ALL.iter().find(|id| id.to_string() == name);
-    let Some(id) = id else {
+    let Some(id) = FindingId::from_name(name) else {
         let refusal = Refusal::request(format!("unknown finding `{name}`"));
         return Err(refusal.hint(format!("the findings are {}", ids().join(", "))));
     };
     if ui.json {
         let document =
-            json!({ "schema": "drivelab.inspect-explain/1", "id": id, "page": page(*id) });
+            json!({ "schema": "drivelab.inspect-explain/1", "id": id, "page": page(id) });
         return ui.result(&json_text(&document));
     }
-    ui.document(page(*id))
+    ui.document(page(id))
 }
 
 /// Returns the ids of all findings.
