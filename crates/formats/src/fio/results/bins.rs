@@ -60,14 +60,14 @@ fn put(bytes: &mut Vec<u8>, mut number: u64) {
 
 fn take<'a>(bytes: &mut impl Iterator<Item = &'a u8>) -> Option<u64> {
     let mut number = 0;
-    let mut place = 0;
+    let mut shift = 0;
     loop {
         let byte = bytes.next()?;
-        number |= u64::from(byte & !MORE) << place;
+        number |= u64::from(byte & !MORE) << shift;
         if byte & MORE == 0 {
             return Some(number);
         }
-        place += BITS;
+        shift += BITS;
     }
 }
 
@@ -79,7 +79,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bins_come_back_in_their_order(list in proptest::collection::vec(any::<(u64, u64)>(), 0..9)) {
+        fn bins_come_back_in_their_order(
+            list in proptest::collection::vec(any::<(u64, u64)>(), 0..9)
+        ) {
             let mut bins = Bins::default();
             for (ns, requests) in &list {
                 bins.push(*ns, *requests);
