@@ -37,6 +37,8 @@ fn what_is_wrong_is_said_before_anything_is_run() {
     check(&["--per-hour", "0", "true"], 2, &["above 0"]);
     check(&["--against", "run.json", "true"], 2, &["not a bill", "--json"]);
     check(&["--drive", "ssd", "true"], 2, &["unknown drive `ssd`", "nvme-consumer"]);
+    check(&["--drives", "hdd,ssd", "true"], 2, &["unknown drive `ssd`", "nvme-consumer"]);
+    check(&["--drives", "hdd", "--drive", "hdd", "true"], 2, &["cannot be used with"]);
     check(&["--filesystem", "fat", "true"], 2, &["`ext4`, `xfs`, `btrfs`"]);
     check(&["--mount-options", "a;b", "true"], 2, &["mount options"]);
     check(&["--size", "1M", "true"], 2, &["300M"]);

@@ -80,7 +80,13 @@ impl Cost {
                 let names: Vec<&str> = names.collect();
                 refusal.hint(format!("or name a class: {}", names.join(", ")))
             })?;
-            Ok((class, Rig::new(spec, file.seed, file.memory)?))
+            Ok((class, spec))
+        });
+        // A name that does not exist is said of any drive before a kernel is looked for.
+        let specs: Vec<_> = drives.collect::<Result<_, Refusal>>()?;
+        let drives = specs.into_iter().map(|(class, spec)| {
+            let rig = Rig::new(spec, file.seed, file.memory)?;
+            Ok((class, rig))
         });
         let drives: Vec<(String, Rig)> = drives.collect::<Result<_, Refusal>>()?;
         let smallest = drives.iter().map(|(_, rig)| rig.capacity().bytes()).min();

@@ -91,6 +91,10 @@ pub(crate) struct CostArgs {
     #[arg(long, value_name = "DRIVE")]
     drive: Vec<String>,
 
+    /// Drives of these classes, in one word: hdd,sd-card.
+    #[arg(long, value_name = "CLASS,...", value_delimiter = ',', conflicts_with = "drive")]
+    drives: Vec<String>,
+
     /// The memory of a guest [default: 512M].
     #[arg(long, value_name = "SIZE")]
     memory: Option<Bytes>,
@@ -277,8 +281,10 @@ fn override_with(file: &mut CostFile, arguments: CostArgs) -> Result<(), Refusal
     if let Some(options) = arguments.mount_options {
         file.mount_options = kernel::mount_options(&options).map_err(Refusal::request_error)?;
     }
-    if !arguments.drive.is_empty() {
-        file.drives = arguments.drive;
+    for named in [arguments.drive, arguments.drives] {
+        if !named.is_empty() {
+            file.drives = named;
+        }
     }
     file.size = arguments.size.unwrap_or(file.size);
     file.memory = arguments.memory.unwrap_or(file.memory);
