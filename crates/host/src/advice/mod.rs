@@ -27,7 +27,7 @@ pub struct Advice {
     pub schema: String,
     /// The drives and their settings.
     pub disks: Vec<Disk>,
-    /// What `inspect` finds and a run on these disks would carry as a mark.
+    /// The findings of `inspect` for which a run on these disks carries a mark.
     #[serde(default)]
     pub findings: Vec<Disturbance>,
     /// Every known trap, in the order of [`TrapId`].

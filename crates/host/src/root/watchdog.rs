@@ -24,9 +24,9 @@ const POLLS: u32 = 8;
 /// Maximum number of skipped files; each of them occupies a thread.
 pub const SILENT_MAX: usize = 8;
 
-/// What is read below a root, of any type.
+/// The answer of a reader, of any type.
 type Answer = Box<dyn Any + Send>;
-/// What reads below a root.
+/// A reader of a root.
 type Work = dyn Fn(Root) -> Answer + Send + Sync;
 
 /// Reads a tree, and records the files that did not answer.
