@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use crate::common::{Said, command, file, folder, said};
+use crate::tidy::root;
 
 /// Runs the program with a cache of its own.
 fn drivelab(folder: &Path, arguments: &[&str]) -> Said {
@@ -35,7 +36,30 @@ fn what_is_no_kernel_is_not_imported() {
     import("none").failed(2, &["none"]);
     file(folder.path(), "text", "6.12.0");
     import("text").failed(2, &["`text` is not a kernel", "drivelab guest kernel build"]);
+    let named = ["guest", "kernel", "import", "text", "--name", "../x"];
+    drivelab(folder.path(), &named).failed(2, &["a kernel's name has up to 40 letters"]);
     assert!(!folder.path().join("cache/drivelab/kernels").exists());
+}
+
+#[test]
+fn kernels_have_names() {
+    let cache = folder();
+    let guest =
+        |words: &[&str]| drivelab(cache.path(), &[&["guest", "kernel"][..], words].concat());
+    guest(&["list"]).failed(3, &["no kernel", "drivelab guest kernel build"]);
+    assert_eq!(guest(&["list", "--json"]).json()["kernels"], serde_json::json!([]));
+    let build = "drivelab guest kernel build --name one-tag";
+    guest(&["where", "--name", "one-tag"]).failed(3, &["no kernel `one-tag`", build]);
+    guest(&["export", "out.xz", "--name", "one-tag"]).failed(3, &["no kernel `one-tag`"]);
+    guest(&["build", "--patch", "x.patch"]).failed(2, &["--name"]);
+    let run = ["run", "drive:seagate-st31000333as", "--in", "kernel", "--kernel", "one-tag"];
+    drivelab(cache.path(), &run).failed(3, &["no kernel `one-tag`", build]);
+    let study = std::fs::read_to_string(root().join("studies/kernels/one-tag.toml")).unwrap();
+    file(cache.path(), "one-tag.toml", &study);
+    drivelab(cache.path(), &["study", "one-tag.toml"]).failed(3, &["no kernel"]);
+    let simulated = ["study", "one-tag.toml", "--stage", "simulate"];
+    drivelab(cache.path(), &simulated).failed(2, &["`kernel`", "--stage kernel"]);
+    assert!(!cache.path().join("out.xz").exists());
 }
 
 #[test]

@@ -144,6 +144,7 @@ fn options_stand_below_a_heading_of_their_own() {
                 "mount-options",
                 "memory",
                 "processor",
+                "kernel",
                 "wall-limit",
                 "trace",
                 "console",

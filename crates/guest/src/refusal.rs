@@ -50,6 +50,9 @@ impl From<BuildError> for Refusal {
             BuildError::Failed { log, .. } => {
                 Self::machine(message).hint(format!("read the log: {}", log.display()))
             }
+            BuildError::Taken(_) => {
+                Self::request(message).hint("give another --name, or --again to replace it")
+            }
             BuildError::Lost(_) => {
                 Self::machine(message).hint("build from the source of Linux 6.12")
             }

@@ -5,7 +5,7 @@ use std::thread;
 
 use clap::{Args, Subcommand};
 use drivelab_core::{AtPath as _, Refusal};
-use drivelab_guest::kernel::{self, Build, Cache, Kernel, Need, Source};
+use drivelab_guest::kernel::{self, Build, Cache, Kernel, KernelName, Named, Need, Source};
 use drivelab_report::text::json_text;
 
 use crate::exit::{Exit, Outcome};
@@ -21,7 +21,10 @@ Examples:
   drivelab guest setup                          what is missing, and the command that installs it
   drivelab guest kernel build                   about ten minutes of processor time, once
   drivelab guest kernel where --json            path, source and checksum of the kernel
-  drivelab guest kernel import linux            a kernel that was built on another machine
+  drivelab guest kernel build --patch one-tag.patch --name one-tag
+                                              another one, for `kernel = \"one-tag\"` of an arm
+  drivelab guest kernel export linux.xz         for a machine without a compiler
+  drivelab guest kernel import linux.xz         a kernel that was built on another machine
   drivelab guest shell intel-x25m,controller=ide
                                               a shell in a guest with this drive")]
 pub(crate) struct GuestArgs {
@@ -73,14 +76,40 @@ enum KernelVerb {
         /// Build it even if it is built already.
         #[arg(long)]
         again: bool,
+        /// Keep it under this name, next to the usual one: `kernel = "NAME"` of an arm.
+        #[arg(long, value_name = "NAME")]
+        name: Option<KernelName>,
+        /// Apply this patch after those of drivelab; repeatable.
+        #[arg(long = "patch", value_name = "FILE", requires = "name")]
+        patches: Vec<PathBuf>,
+        /// Options of the configuration that override those of drivelab; repeatable.
+        #[arg(long = "config", value_name = "FILE", requires = "name")]
+        fragments: Vec<PathBuf>,
     },
     /// Keep a kernel that was built on another machine.
     Import {
-        /// The program `linux`.
+        /// The program `linux`, or what `export` wrote.
         file: PathBuf,
+        /// Keep it under this name, next to the usual one.
+        #[arg(long, value_name = "NAME")]
+        name: Option<KernelName>,
     },
+    /// Write a kernel for another machine: compressed with xz, with its checksum in another file.
+    Export {
+        /// The file; `FILE.sha256` is for `sha256sum --check`.
+        file: PathBuf,
+        /// The kernel of this name [default: the usual one].
+        #[arg(long, value_name = "NAME")]
+        name: Option<KernelName>,
+    },
+    /// List the kernels that were built or imported.
+    List,
     /// Show the kernel that guests run; exit code 3 where there is none.
-    Where,
+    Where {
+        /// The kernel of this name [default: the usual one].
+        #[arg(long, value_name = "NAME")]
+        name: Option<KernelName>,
+    },
 }
 
 /// The schema of all that `guest` prints.
@@ -94,30 +123,63 @@ pub(crate) fn run(arguments: GuestArgs, ui: Ui) -> Outcome {
         Verb::Run { file } => return inside(&file, ui),
         Verb::Shell { drive, programs } => {
             let spec = target::drive_spec(&drive)?;
-            shell(&find(&kernels)?, &spec, &programs)?;
+            shell(&find(&kernels, None)?, &spec, &programs)?;
             return Ok(Exit::Done);
         }
-        Verb::Kernel(KernelVerb::Build { source, jobs, again }) => {
+        Verb::Kernel(KernelVerb::Build { source, jobs, again, name, patches, fragments }) => {
             let source = source.map_or(Source::Package, Source::Archive);
             let jobs =
                 jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into));
-            build(&kernels, &Build { source, jobs, again }, ui)
+            let named = name.map(|name| Named { name, patches, fragments });
+            build(&kernels, &Build { source, jobs, again, named }, ui)
         }
-        Verb::Kernel(KernelVerb::Import { file }) => kernels.import(&file).map_err(Into::into),
-        Verb::Kernel(KernelVerb::Where) => find(&kernels),
+        Verb::Kernel(KernelVerb::Import { file, name }) => {
+            kernels.import(&file, name).map_err(Into::into)
+        }
+        Verb::Kernel(KernelVerb::Export { file, name }) => {
+            let kernel = find(&kernels, name.as_ref())?;
+            kernel.export(&file)?;
+            Ok(kernel)
+        }
+        Verb::Kernel(KernelVerb::List) => return list(&kernels, ui),
+        Verb::Kernel(KernelVerb::Where { name }) => find(&kernels, name.as_ref()),
     };
     let kernel = kernel?;
     if ui.json {
         let shown = serde_json::json!({ "schema": SCHEMA, "kernel": kernel });
         return ui.result(&json_text(&shown));
     }
-    ui.result(&format!(
-        "{}\nLinux {}, from {}, SHA-256 {}",
+    ui.result(&words(&kernel))
+}
+
+/// A kernel in words.
+fn words(kernel: &Kernel) -> String {
+    let changes = kernel.changes.iter().map(|it| format!(", {} ({:.12})", it.file, it.sha256));
+    let name = kernel.name.as_ref().map_or_else(String::new, |name| format!("{name}: "));
+    let other = if kernel.recipe == kernel::recipe() {
+        ""
+    } else {
+        "\nIt was built by another version of drivelab, and guests of this one cannot run it."
+    };
+    format!(
+        "{name}{}\nLinux {}, from {}{}, SHA-256 {}{other}",
         kernel.path.display(),
         kernel.release,
         kernel.source,
+        changes.collect::<String>(),
         kernel.sha256
-    ))
+    )
+}
+
+fn list(cache: &Cache, ui: Ui) -> Outcome {
+    let kernels = cache.list()?;
+    if ui.json {
+        return ui.result(&json_text(&serde_json::json!({ "schema": SCHEMA, "kernels": kernels })));
+    }
+    if kernels.is_empty() {
+        return Err(drivelab_guest::no_kernel());
+    }
+    ui.result(&kernels.iter().map(words).collect::<Vec<_>>().join("\n"))
 }
 
 fn build(cache: &Cache, build: &Build, ui: Ui) -> Result<Kernel, Refusal> {

@@ -14,8 +14,9 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use thiserror::Error;
 
 use super::cache::{Cache, CacheError, Kernel};
+use super::named::{KernelName, Named, Own};
 use super::needs::{Missing, Need, missing};
-use super::recipe::{CONFIG, PATCHES, SERIES, release_suffix};
+use super::recipe::{PATCHES, SERIES, release_suffix};
 use crate::trace::sha256;
 
 /// The origin of the source.
@@ -36,6 +37,8 @@ pub struct Build {
     pub jobs: usize,
     /// True to build even if the cache has the kernel.
     pub again: bool,
+    /// A name, and what makes the kernel differ from the usual one.
+    pub named: Option<Named>,
 }
 
 /// The reason why no kernel was built.
@@ -74,6 +77,9 @@ pub enum BuildError {
         /// The log of the whole build.
         log: PathBuf,
     },
+    /// A kernel of this name was built from something else.
+    #[error("a kernel `{0}` exists, of another source, other patches or other options")]
+    Taken(KernelName),
     /// The configuration lost an option.
     #[error("the configuration of the kernel lacks {0}")]
     Lost(String),
@@ -136,38 +142,58 @@ impl Build {
     }
 
     fn build(&self, cache: &Cache, work: &Marked, steps: &Steps<'_>) -> Result<Kernel, BuildError> {
+        // Before anything that takes time: a file may be missing.
+        let own = self.named.as_ref().map(Own::read).transpose().map_err(at("read a change"))?;
+        let own = own.unwrap_or_else(Own::none);
         steps.begin("source");
         let (archive, source) = self.find_source(steps)?;
         if !self.again
-            && let Some(kernel) = cache.find_source(&source)?
+            && let Some(kernel) = self.kept(cache, &source, &own)?
         {
             return Ok(kernel);
         }
         steps.begin("unpacking");
         let tree = unpack(work.folder(), steps, &archive)?;
         steps.begin("patches");
-        for (name, text) in PATCHES {
-            let written = work.folder().write_new(name, text.as_bytes());
+        let recipe = PATCHES.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes()));
+        let others = (1..).zip(&own.patches);
+        let others = others.map(|(number, text)| (format!("own-{number}.patch"), text.as_slice()));
+        for (name, text) in recipe.chain(others) {
+            let written = work.folder().write_new(&name, text);
             written.map_err(at("write a patch"))?;
-            let file = steps.folder.join(name).display().to_string();
+            let file = steps.folder.join(&name).display().to_string();
             let options = ["-p1", "--forward", "--batch", "-i", &file];
             steps.run("patch", &options, tree.path())?;
         }
         steps.begin("configuration");
-        self.configure(steps, &tree)?;
+        self.configure(steps, &tree, &own.config)?;
         steps.begin("kernel");
         self.make(steps, &tree, "linux")?;
-        Ok(cache.add(&tree.path().join("linux"), &source)?)
+        let program = tree.path().join("linux");
+        Ok(match &self.named {
+            Some(named) => cache.add_named(&program, &source, (named.name.clone(), own.changes))?,
+            None => cache.add(&program, &source)?,
+        })
     }
 
-    fn configure(&self, steps: &Steps<'_>, tree: &Folder) -> Result<(), BuildError> {
-        let written = tree.write_new("drivelab.config", CONFIG.as_bytes());
+    /// The kernel that was built before from the same, if any.
+    fn kept(&self, cache: &Cache, source: &str, own: &Own) -> Result<Option<Kernel>, BuildError> {
+        let Some(named) = &self.named else { return Ok(cache.find_source(source)?) };
+        let Some(kernel) = cache.find_named(&named.name)? else { return Ok(None) };
+        let is_same = kernel.source == source
+            && kernel.changes == own.changes
+            && kernel.recipe == super::recipe();
+        if is_same { Ok(Some(kernel)) } else { Err(BuildError::Taken(named.name.clone())) }
+    }
+
+    fn configure(&self, steps: &Steps<'_>, tree: &Folder, wanted: &str) -> Result<(), BuildError> {
+        let written = tree.write_new("drivelab.config", wanted.as_bytes());
         written.map_err(at("write the configuration"))?;
         // make silently drops options that it does not know or whose dependencies are missing.
         self.make(steps, tree, "allnoconfig")?;
         let config = fs::read_to_string(tree.path().join(".config"));
         let config = config.map_err(at("read the configuration"))?;
-        match lost(CONFIG, &config) {
+        match lost(wanted, &config) {
             Some(option) => Err(BuildError::Lost(option.to_owned())),
             None => Ok(()),
         }
@@ -437,7 +463,7 @@ mod tests {
             let cache = Cache::new(kernels.clone());
             let stop = &AtomicBool::new(stop);
             let source = Source::Archive(archive.clone());
-            let build = Build { source, jobs: 1, again: false };
+            let build = Build { source, jobs: 1, again: false, named: None };
             let error = build.run_below(&cache, &Control::new(stop, &observer)).unwrap_err();
             assert!(expected(&error), "{error}");
             let left = fs::read_dir(kernels).unwrap();
@@ -456,7 +482,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
-        let build = Build { source: Source::Package, jobs: 1, again: false };
+        let build = Build { source: Source::Package, jobs: 1, again: false, named: None };
         let cache = Cache::new(folder.path().join("kernels"));
         let error = build.run_below(&cache, &Control::unattended()).unwrap_err();
         assert!(error.to_string().contains("other users may rename files in"), "{error}");

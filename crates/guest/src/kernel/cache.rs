@@ -1,6 +1,7 @@
 //! Kernels that were built or imported, in a folder of this user.
 //!
 //! A folder per recipe holds a folder per source; `current` names the source that was added last.
+//! Kernels with a name have a folder each in `named`.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -8,10 +9,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use drivelab_files::{Folder, Untrusted, replace, trusted};
+use drivelab_files::{Folder, Marked, Marker, Untrusted, replace, trusted};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::named::{Change, KernelName};
+use super::packed::{checksum_file, pack, unpacked};
 use super::recipe::{recipe, release_suffix};
 use crate::trace::sha256;
 
@@ -28,6 +31,12 @@ pub struct Kernel {
     pub recipe: String,
     /// The checksum of the program.
     pub sha256: String,
+    /// Its name, unless it is the usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<KernelName>,
+    /// The patches and options that it has in addition to the recipe.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
 }
 
 /// The reason why a kernel cannot be kept or found.
@@ -73,6 +82,19 @@ pub enum CacheError {
     },
 }
 
+impl Kernel {
+    /// Writes the program, compressed with xz, and its checksum in the format of `sha256sum`.
+    ///
+    /// # Errors
+    /// `xz` is missing or fails, or a file cannot be written.
+    pub fn export(&self, file: &Path) -> Result<(), CacheError> {
+        let packed = pack(&self.path).map_err(CacheError::at("compress", &self.path))?;
+        replace(file, &packed).map_err(CacheError::at("write", file))?;
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        replace_text(&checksum_file(file), &format!("{}  {name}\n", sha256(&packed)))
+    }
+}
+
 impl CacheError {
     fn at(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
@@ -89,6 +111,11 @@ pub struct Cache {
 const PROGRAM: &str = "linux";
 const ABOUT: &str = "about.json";
 const CURRENT: &str = "current";
+/// Prefix of the folders of imports; the next import removes those of killed ones.
+const PREFIX: &str = "importing-";
+static MARKER: Marker = Marker { name: ".drivelab-import", text: "" };
+/// The folder of kernels with a name.
+const NAMED: &str = "named";
 
 impl Cache {
     /// The cache in `folder`, which need not exist yet.
@@ -125,8 +152,38 @@ impl Cache {
 
     /// The kernel of one source, if any.
     pub(super) fn find_source(&self, source: &str) -> Result<Option<Kernel>, CacheError> {
-        let folder = self.folder.join(recipe()).join(source);
-        let Some(folder) = self.trusted(&folder)? else { return Ok(None) };
+        self.read(&self.folder.join(recipe()).join(source))
+    }
+
+    /// The kernel of this name, if any; its checksum is verified.
+    pub fn find_named(&self, name: &KernelName) -> Result<Option<Kernel>, CacheError> {
+        match self.read(&self.folder.join(NAMED).join(name))? {
+            // Guests and drivelab agree on what the patches of one recipe do.
+            Some(Kernel { path, release, recipe, .. }) if recipe != self::recipe() => {
+                Err(CacheError::Recipe { path, release })
+            }
+            found => Ok(found),
+        }
+    }
+
+    /// All kernels: the usual one first, then the others by name. Some of the latter may be of
+    /// another recipe, which guests cannot run.
+    pub fn list(&self) -> Result<Vec<Kernel>, CacheError> {
+        let mut kernels: Vec<Kernel> = self.find()?.into_iter().collect();
+        let Some(folder) = self.trusted(&self.folder.join(NAMED))? else { return Ok(kernels) };
+        let entries = fs::read_dir(&folder).map_err(CacheError::at("list", &folder))?;
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        let mut names: Vec<KernelName> = names.collect();
+        names.sort();
+        for name in names {
+            kernels.extend(self.read(&folder.join(&name))?);
+        }
+        Ok(kernels)
+    }
+
+    /// The kernel in a folder, if any.
+    fn read(&self, folder: &Path) -> Result<Option<Kernel>, CacheError> {
+        let Some(folder) = self.trusted(folder)? else { return Ok(None) };
         let Ok(text) = fs::read_to_string(folder.join(ABOUT)) else { return Ok(None) };
         let path = folder.join(PROGRAM);
         let bytes = fs::read(&path).map_err(CacheError::at("read", &path))?;
@@ -137,31 +194,73 @@ impl Cache {
         }
     }
 
-    /// Keeps a kernel that was built elsewhere with the same recipe.
-    pub fn import(&self, file: &Path) -> Result<Kernel, CacheError> {
+    /// Keeps a kernel that was built elsewhere with the same recipe; under a name, next to others.
+    /// The file is the program, or one that [`Kernel::export`] wrote.
+    pub fn import(&self, file: &Path, name: Option<KernelName>) -> Result<Kernel, CacheError> {
+        let packed = unpacked(file).map_err(CacheError::at("unpack", file))?;
+        let Some(program) = packed else { return self.import_program(file, name) };
+        let top = self.folder()?;
+        // It is started to ask for its release: where only this user can replace it.
+        let work = Folder::open(&top).and_then(|it| Marked::make_new(&it, PREFIX, &MARKER));
+        let work = work.map_err(CacheError::at("make a folder in", &top))?;
+        let path = work.folder().path().join(PROGRAM);
+        let written = write_program(&path, &program).map_err(CacheError::at("write", &path));
+        let kernel = written.and_then(|()| self.import_program(&path, name));
+        // Files that cannot be removed only take space, and the next import tries again.
+        let _ = work.remove();
+        kernel
+    }
+
+    fn import_program(&self, file: &Path, name: Option<KernelName>) -> Result<Kernel, CacheError> {
         let release = release_of(file)?;
         // Any kernel with another suffix lacks a patch or an option that guests need.
         let Some(version) = release.strip_suffix(&release_suffix()) else {
             return Err(CacheError::Recipe { path: file.to_owned(), release });
         };
-        self.add(file, &format!("imported-{version}"))
+        let source = format!("imported-{version}");
+        match name {
+            Some(name) => self.add_named(file, &source, (name, Vec::new())),
+            None => self.add(file, &source),
+        }
     }
 
     /// Keeps a kernel that was built from `source`.
     pub(super) fn add(&self, file: &Path, source: &str) -> Result<Kernel, CacheError> {
-        let release = release_of(file)?;
         let of_recipe = self.folder()?.join(recipe());
-        let folder = of_recipe.join(source);
-        let path = folder.join(PROGRAM);
-        let bytes = fs::read(file).map_err(CacheError::at("read", file))?;
-        Folder::make(&folder).map_err(CacheError::at("create", &folder))?;
-        write_program(&path, &bytes).map_err(CacheError::at("write", &path))?;
-        let (source, sha256) = (source.to_owned(), sha256(&bytes));
-        let kernel = Kernel { path, release, source, recipe: recipe(), sha256 };
-        let about = serde_json::to_string_pretty(&kernel).expect("plain fields");
-        replace_text(&folder.join(ABOUT), &about)?;
+        let kernel = self.keep(file, source, (&of_recipe.join(source), None, Vec::new()))?;
         // Last: until then an interrupted import leaves the previous kernel as the current one.
         replace_text(&of_recipe.join(CURRENT), &kernel.source)?;
+        Ok(kernel)
+    }
+
+    /// Keeps a kernel under a name, with the files that make it differ.
+    pub(super) fn add_named(
+        &self,
+        file: &Path,
+        source: &str,
+        (name, changes): (KernelName, Vec<Change>),
+    ) -> Result<Kernel, CacheError> {
+        let of_name = self.folder()?.join(NAMED).join(&name);
+        self.keep(file, source, (&of_name, Some(name), changes))
+    }
+
+    /// Writes a program and what it is into a folder.
+    fn keep(
+        &self,
+        file: &Path,
+        source: &str,
+        (folder, name, changes): (&Path, Option<KernelName>, Vec<Change>),
+    ) -> Result<Kernel, CacheError> {
+        debug_assert!(folder.starts_with(&self.folder), "it is in the cache");
+        let release = release_of(file)?;
+        let path = folder.join(PROGRAM);
+        let bytes = fs::read(file).map_err(CacheError::at("read", file))?;
+        Folder::make(folder).map_err(CacheError::at("create", folder))?;
+        write_program(&path, &bytes).map_err(CacheError::at("write", &path))?;
+        let (source, sha256) = (source.to_owned(), sha256(&bytes));
+        let kernel = Kernel { path, release, source, recipe: recipe(), sha256, name, changes };
+        let about = serde_json::to_string_pretty(&kernel).expect("plain fields");
+        replace_text(&folder.join(ABOUT), &about)?;
         Ok(kernel)
     }
 }
@@ -210,7 +309,7 @@ mod tests {
         let cache = Cache::new(folder.path().join("kernels"));
         assert_eq!(cache.find().unwrap(), None);
         let file = kernel(folder.path(), &format!("6.12.117{}", release_suffix()));
-        let imported = cache.import(&file).unwrap();
+        let imported = cache.import(&file, None).unwrap();
         assert_eq!(imported.source, "imported-6.12.117");
         assert_eq!(cache.find().unwrap(), Some(imported.clone()));
         let built = cache.add(&file, "6.12.117-1").unwrap();
@@ -222,11 +321,57 @@ mod tests {
     }
 
     #[test]
+    fn an_exported_kernel_is_imported_elsewhere_unless_it_was_damaged() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let file = kernel(folder.path(), &format!("6.12.117{}", release_suffix()));
+        let ours = Cache::new(at("ours")).import(&file, None).unwrap();
+        let packed = at("linux.xz");
+        ours.export(&packed).unwrap();
+        let theirs = Cache::new(at("theirs"));
+        let imported = theirs.import(&packed, None).unwrap();
+        assert_eq!((&imported.sha256, &imported.release), (&ours.sha256, &ours.release));
+        assert_eq!(theirs.find().unwrap(), Some(imported));
+        let left = fs::read_dir(at("theirs")).unwrap();
+        assert_eq!(left.count(), 1, "nothing but the kernel is kept");
+        let mut sum = Command::new("sha256sum");
+        sum.args(["--check", "--status", "linux.xz.sha256"]).current_dir(folder.path());
+        assert!(sum.status().unwrap().success());
+        let mut bytes = fs::read(&packed).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        fs::write(&packed, &bytes).unwrap();
+        let changed = theirs.import(&packed, None).unwrap_err();
+        assert!(matches!(changed, CacheError::System { .. }), "{changed}");
+        fs::remove_file(at("linux.xz.sha256")).unwrap();
+        let damaged = theirs.import(&packed, None).unwrap_err();
+        assert!(matches!(damaged, CacheError::System { .. }), "{damaged}");
+    }
+
+    #[test]
+    fn kernels_with_names_stay_beside_the_usual_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::new(folder.path().join("kernels"));
+        assert_eq!(cache.list().unwrap(), []);
+        let file = kernel(folder.path(), &format!("6.12.117{}", release_suffix()));
+        let [one, two]: [KernelName; 2] = ["one-tag".parse().unwrap(), "all-tags".parse().unwrap()];
+        let named = cache.import(&file, Some(one.clone())).unwrap();
+        assert_eq!(cache.find().unwrap(), None, "a named one is never the usual one");
+        let usual = cache.import(&file, None).unwrap();
+        let changes = vec![Change { file: "tags.patch".into(), sha256: "0".into() }];
+        let other = cache.add_named(&file, "6.12.117-1", (two.clone(), changes)).unwrap();
+        assert_eq!(cache.find_named(&two).unwrap().as_ref(), Some(&other));
+        assert_eq!(cache.list().unwrap(), [usual, other, named]);
+        fs::write(cache.find_named(&one).unwrap().unwrap().path, "#!/bin/sh\n").unwrap();
+        let error = cache.find_named(&one).unwrap_err();
+        assert!(matches!(error, CacheError::Changed { .. }), "{error}");
+    }
+
+    #[test]
     fn a_kernel_that_others_can_replace_is_not_started() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::new(folder.path().join("kernels"));
         let file = kernel(folder.path(), &format!("6.12.117{}", release_suffix()));
-        cache.import(&file).unwrap();
+        cache.import(&file, None).unwrap();
         for inner in ["", &recipe(), &format!("{}/imported-6.12.117", recipe())] {
             let inner = folder.path().join("kernels").join(inner);
             fs::set_permissions(&inner, fs::Permissions::from_mode(0o757)).unwrap();
@@ -241,11 +386,11 @@ mod tests {
     fn other_programs_and_other_recipes_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::new(folder.path().join("kernels"));
-        let error = cache.import(&kernel(folder.path(), "6.12.117-other")).unwrap_err();
+        let error = cache.import(&kernel(folder.path(), "6.12.117-other"), None).unwrap_err();
         assert!(matches!(error, CacheError::Recipe { .. }), "{error}");
-        let error = cache.import(&kernel(folder.path(), "hello")).unwrap_err();
+        let error = cache.import(&kernel(folder.path(), "hello"), None).unwrap_err();
         assert!(matches!(error, CacheError::Foreign { .. }), "{error}");
-        let error = cache.import(Path::new("none")).unwrap_err();
+        let error = cache.import(Path::new("none"), None).unwrap_err();
         assert!(matches!(error, CacheError::System { .. }), "{error}");
         assert_eq!(cache.find().unwrap(), None);
     }

@@ -2,10 +2,13 @@
 
 mod build;
 mod cache;
+mod named;
 mod needs;
+mod packed;
 mod recipe;
 
 pub use build::{Build, BuildError, COMPILED_ABOUT, Source};
 pub use cache::{Cache, CacheError, Kernel};
+pub use named::{Change, KernelName, Named};
 pub use needs::{Missing, Need, install_command, missing};
 pub use recipe::recipe;

@@ -46,7 +46,7 @@ impl Modelled {
         let profile = target::profile(&spec)?;
         refuse_guests(&sweep)?;
         let kernel = match sweep.stage {
-            StageName::Kernel => Some(kernel::find(&kernel::cache(None)?)?),
+            StageName::Kernel => Some(kernel::find(&kernel::cache(None)?, None)?),
             _ => None,
         };
         let kernel_sha256 = kernel.as_ref().map(|kernel| kernel.sha256.as_str());

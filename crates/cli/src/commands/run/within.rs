@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use drivelab_core::Refusal;
 use drivelab_core::units::{Bytes, Span};
+use drivelab_guest::kernel::KernelName;
 use drivelab_guest::mounted::FileSystem;
 use drivelab_guest::processor::Processor;
 use drivelab_lab::request::GuestOptions;
@@ -60,6 +61,9 @@ pub(crate) struct WithinArgs {
         value_name = "COST", requires = "environment", default_value = "free",
         value_parser = Processor::read)]
     processor: Processor,
+    /// With --in: run this kernel, by the name that it was built or imported with.
+    #[arg(long, help_heading = GUEST, value_name = "NAME", requires = "environment")]
+    kernel: Option<KernelName>,
     /// With --in: end the guest after this much real time.
     #[arg(long, help_heading = GUEST,
         value_name = "TIME", requires = "environment", default_value = "10m")]
@@ -81,6 +85,7 @@ impl WithinArgs {
             return Ok(None);
         }
         let has = Has::new(self.filesystem, self.mount_options, self.memory, self.processor)?;
+        let has = Has { kernel: self.kernel, ..has };
         let Self { wall_limit: limit, trace, console, .. } = self;
         Ok(Some(GuestOptions { kernel: None, has, limit, trace, console }))
     }

@@ -25,7 +25,7 @@ pub(crate) fn flags() -> impl Iterator<Item = &'static WorkloadOption> {
 }
 
 /// The options that a job file or a matrix sets itself, besides the workload.
-const ELSEWHERE: [&str; 21] = [
+const ELSEWHERE: [&str; 22] = [
     "ioengine",
     "hipri",
     "sqthread_poll",
@@ -44,6 +44,7 @@ const ELSEWHERE: [&str; 21] = [
     "mount_options",
     "memory",
     "processor",
+    "kernel",
     "wall_limit",
     "trace",
     "console",
@@ -51,8 +52,16 @@ const ELSEWHERE: [&str; 21] = [
 
 /// The options that a suite would ignore.
 pub(super) fn of_one_load() -> impl Iterator<Item = &'static str> {
-    let own =
-        ["seed", "label", "environment", "filesystem", "mount_options", "memory", "processor"];
+    let own = [
+        "seed",
+        "label",
+        "environment",
+        "filesystem",
+        "mount_options",
+        "memory",
+        "processor",
+        "kernel",
+    ];
     let of_guest = ["wall_limit", "trace", "console"];
     let is_own = move |name: &&str| own.contains(name) || of_guest.contains(name);
     ELSEWHERE.into_iter().filter(move |name| !is_own(name))

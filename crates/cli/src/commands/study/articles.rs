@@ -97,7 +97,7 @@ fn stages(asked: &[StageName], ui: Ui) -> Result<Vec<StageName>, Refusal> {
         return Ok(asked.to_vec());
     }
     let mut stages = vec![StageName::Simulate];
-    match kernel::find(&kernel::cache(None)?) {
+    match kernel::find(&kernel::cache(None)?, None) {
         Ok(_) => stages.push(StageName::Kernel),
         Err(refusal) => ui.note(&format!("stage kernel is left out: {}", refusal.message)),
     }

@@ -38,7 +38,7 @@ pub struct Rig {
 impl Rig {
     /// Prepares guests on drives of this kind.
     pub fn new(spec: DriveSpec, seed: u64, memory: Bytes) -> Result<Self, Refusal> {
-        let kernel = installed::find(&installed::cache(None)?)?;
+        let kernel = installed::find(&installed::cache(None)?, None)?;
         let profile = target::profile(&spec)?;
         let host = target::describe(&profile, &spec.options, seed)?;
         let attributes = target::attributes(&profile, &host);

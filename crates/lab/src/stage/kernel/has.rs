@@ -2,6 +2,7 @@
 
 use drivelab_core::config::Value as _;
 use drivelab_core::units::Bytes;
+use drivelab_guest::kernel::KernelName;
 use drivelab_guest::mounted::{FileSystem, Mounted};
 use drivelab_guest::processor::Processor;
 use drivelab_study::file::{Setting, Settings};
@@ -24,26 +25,30 @@ pub struct Has {
     pub memory: Bytes,
     /// Cost of system calls and copied bytes.
     pub processor: Processor,
+    /// The kernel; the usual one where no name is given.
+    pub kernel: Option<KernelName>,
 }
 
 impl Has {
     /// The keys of study files.
-    pub const KEYS: [&'static str; 4] = ["filesystem", "mount-options", "memory", "processor"];
+    pub const KEYS: [&'static str; 5] =
+        ["filesystem", "mount-options", "memory", "processor", "kernel"];
 
     /// The equipment that settings describe, where later ones replace earlier ones.
     pub fn of<'a>(settings: impl Iterator<Item = &'a Settings>) -> Result<Self, Refusal> {
         let (mut file_system, mut options, mut bytes) = (None, String::new(), MEMORY);
         // Only the drive takes time, as at stage simulate.
-        let mut processor = Processor::FREE;
+        let (mut processor, mut kernel) = (Processor::FREE, None);
         for setting in settings.flatten().filter_map(Setting::typed::<GuestSetting>) {
             match setting {
                 GuestSetting::FileSystem(kind) => file_system = Some(*kind),
                 GuestSetting::MountOptions(text) => options.clone_from(text),
                 GuestSetting::Memory(memory) => bytes = *memory,
                 GuestSetting::Processor(cost) => processor = *cost,
+                GuestSetting::Kernel(name) => kernel = Some(name.clone()),
             }
         }
-        Self::new(file_system, options, bytes, processor)
+        Ok(Self { kernel, ..Self::new(file_system, options, bytes, processor)? })
     }
 
     /// Reads the options of the command line.
@@ -58,7 +63,7 @@ impl Has {
             return Err(Refusal::request(message).hint("name a file system: ext4, xfs or btrfs"));
         }
         let mounted = file_system.map(|file_system| Mounted { file_system, options });
-        Ok(Self { mounted, memory, processor })
+        Ok(Self { mounted, memory, processor, kernel: None })
     }
 
     /// As rows of a report.
@@ -73,6 +78,7 @@ impl Has {
         }
         rows.push(row("memory", self.memory.to_string()));
         rows.push(row("processor", self.processor.to_string()));
+        rows.extend(self.kernel.as_ref().map(|name| row("kernel", name.to_string())));
         rows
     }
 }
@@ -88,6 +94,8 @@ pub enum GuestSetting {
     Memory(Bytes),
     /// The cost of system calls and copied bytes.
     Processor(Processor),
+    /// A kernel that was built with patches or options of the user.
+    Kernel(KernelName),
 }
 
 impl GuestSetting {
@@ -101,6 +109,7 @@ impl GuestSetting {
             "mount-options" => Self::MountOptions(mount_options(value)?),
             "memory" => Self::Memory(memory(value)?),
             "processor" => Self::Processor(Processor::read(value)?),
+            "kernel" => Self::Kernel(value.parse()?),
             _ => return Ok(None),
         };
         let text = match &setting {
@@ -108,6 +117,7 @@ impl GuestSetting {
             Self::MountOptions(options) => options.clone(),
             Self::Memory(memory) => memory.to_string(),
             Self::Processor(cost) => cost.to_string(),
+            Self::Kernel(name) => name.to_string(),
         };
         Ok(Some((text, setting)))
     }
@@ -164,6 +174,11 @@ mod tests {
         check("memory", "1k", Err("the memory of a guest"));
         check("processor", "1us,0ns", Ok("1us,0s"));
         check("processor", "2", Err("`modelled`"));
+        check("kernel", "one-tag", Ok("one-tag"));
+        check("kernel", "../linux", Err("a kernel's name"));
+        let other = typed(&[("kernel", "one-tag".into())]).unwrap();
+        let kernel = Has::of([&base, &other].into_iter()).unwrap().kernel;
+        assert_eq!(kernel.map(|name| name.to_string()), Some("one-tag".to_owned()));
         check("mount-options", "noatime,data=journal", Ok("noatime,data=journal"));
         check("mount-options", "a'; reboot", Err("not a list of mount options"));
         let alone = typed(&[("mount-options", "noatime".into())]).unwrap();

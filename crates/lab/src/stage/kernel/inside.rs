@@ -78,7 +78,7 @@ impl<'a> Inside<'a> {
         // The stage of a study finds its kernel once for all runs.
         let kernel = match &guest.kernel {
             Some(kernel) => kernel.clone(),
-            None => installed::find(&installed::cache(None)?)?,
+            None => installed::find(&installed::cache(None)?, guest.has.kernel.as_ref())?,
         };
         Ok(Self { request, guest, kernel, spec, profile })
     }
@@ -366,6 +366,8 @@ mod tests {
             source: String::new(),
             recipe: String::new(),
             sha256: String::new(),
+            name: None,
+            changes: Vec::new(),
         };
         let options = WorkloadOptions { size: Some(Bytes::mib(1)), ..WorkloadOptions::default() };
         let load = Work::Load(Box::new(Load::new(options.check().unwrap())));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use drivelab_core::Refusal;
-use drivelab_guest::kernel::{Cache, Kernel};
+use drivelab_guest::kernel::{Cache, Kernel, KernelName};
 
 /// The folder of kernels.
 pub fn cache(named: Option<PathBuf>) -> Result<Cache, Refusal> {
@@ -15,7 +15,19 @@ pub fn cache(named: Option<PathBuf>) -> Result<Cache, Refusal> {
     })
 }
 
-/// The kernel that guests run.
-pub fn find(cache: &Cache) -> Result<Kernel, Refusal> {
-    cache.find()?.ok_or_else(drivelab_guest::no_kernel)
+/// The kernel that guests run, or another one by its name.
+pub fn find(cache: &Cache, name: Option<&KernelName>) -> Result<Kernel, Refusal> {
+    let Some(name) = name else { return cache.find()?.ok_or_else(drivelab_guest::no_kernel) };
+    if let Some(kernel) = cache.find_named(name)? {
+        return Ok(kernel);
+    }
+    let kernels = cache.list()?;
+    let names: Vec<String> =
+        kernels.iter().filter_map(|it| Some(it.name.as_ref()?.to_string())).collect();
+    let build = format!("build it: drivelab guest kernel build --name {name}");
+    let refusal = Refusal::machine(format!("no kernel `{name}` has been built or imported"));
+    if names.is_empty() {
+        return Err(refusal.hint(build));
+    }
+    Err(refusal.hint(build).hint(format!("or use one of {}", names.join(", "))))
 }

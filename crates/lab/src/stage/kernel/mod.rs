@@ -10,6 +10,7 @@ mod shell;
 mod withheld;
 mod work;
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -19,7 +20,7 @@ use drivelab_core::units::Span;
 use drivelab_core::workload::Workload;
 use drivelab_core::{AtPath as _, Refusal};
 use drivelab_files::{Marked, Marker};
-use drivelab_guest::kernel::Kernel;
+use drivelab_guest::kernel::{Kernel, KernelName};
 use drivelab_model::About;
 use drivelab_study::command::Command;
 use drivelab_study::{Evidence, PlannedRun, Stage, StoredRun, StudyFile, Task, Work};
@@ -53,7 +54,8 @@ static MARKER: Marker = Marker { name: ".drivelab-study", text: "" };
 pub struct KernelStage {
     drives: Simulator,
     study: StudyFile,
-    kernel: Kernel,
+    /// The kernels of all runs; the one without a name is the usual one.
+    kernels: Vec<Kernel>,
     commands: Commands,
     /// The number of guests that run at once.
     guests: NonZeroUsize,
@@ -68,7 +70,10 @@ impl KernelStage {
         refuse_several(study)?;
         refuse_arms(&drives)?;
         refuse_work(study)?;
-        let kernel = find(&cache(None)?)?;
+        let known = cache(None)?;
+        let kernels = names(study)?;
+        let kernels = kernels.iter().map(|name| find(&known, name.as_ref()));
+        let kernels = kernels.collect::<Result<Vec<_>, Refusal>>()?;
         let temporary = std::env::temp_dir();
         let evidence = study.checks_determinism.then(|| {
             Marked::temporary("drivelab-study-", &MARKER).at_path("make a folder in", &temporary)
@@ -80,7 +85,7 @@ impl KernelStage {
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let guests = if is_alone { NonZeroUsize::MIN } else { cores };
         let (study, commands) = (study.clone(), Commands::default());
-        Ok(Self { drives, study, kernel, commands, guests, evidence })
+        Ok(Self { drives, study, kernels, commands, guests, evidence })
     }
 
     fn file(&self, name: &str) -> Option<PathBuf> {
@@ -98,9 +103,12 @@ impl KernelStage {
     fn asked(&self, request: PlannedRun, work: request::Work) -> Result<crate::Request, Refusal> {
         let spec = self.drives.spec(request.arm, request.task);
         let asked = crate::Request::on_drive(spec, work, request.seed);
+        let equipment = has(&self.study, request.arm, request.task)?;
+        let kernel = self.kernels.iter().find(|kernel| kernel.name == equipment.kernel).cloned();
+        debug_assert!(kernel.is_some(), "all names were looked up");
         Ok(asked.with_profile(self.drives.profile(request).clone()).in_guest(GuestOptions {
-            kernel: Some(self.kernel.clone()),
-            has: has(&self.study, request.arm, request.task)?,
+            kernel,
+            has: equipment,
             limit: LIMIT,
             trace: self.file(TRACE),
             console: self.file(CONSOLE),
@@ -109,18 +117,22 @@ impl KernelStage {
 
     /// The timing of the guests' processors, as a part of a sentence.
     fn processors(&self) -> String {
-        let of_workloads = (0..self.study.workloads.len()).map(Task::Workload);
-        let points = self.study.curve.as_ref().map(|_| Task::Curve(0));
-        let tasks: Vec<Task> = of_workloads.chain(points).collect();
-        let all = (0..self.study.arms.len()).flat_map(|arm| tasks.iter().map(move |it| (arm, *it)));
-        let found = all.filter_map(|(arm, task)| has(&self.study, arm, task).ok());
         let mut words: Vec<String> = Vec::new();
-        for word in found.map(|has| has.processor.words()) {
+        for word in equipment(&self.study).flatten().map(|has| has.processor.words()) {
             if !words.contains(&word) {
                 words.push(word);
             }
         }
         words.join(", or ")
+    }
+
+    /// The kernels in words, each with the name that arms know it by.
+    fn releases(&self) -> String {
+        let kernels = self.kernels.iter().map(|kernel| match &kernel.name {
+            Some(name) => format!("{} (`{name}`)", kernel.release),
+            None => kernel.release.clone(),
+        });
+        kernels.collect::<Vec<_>>().join(" or ")
     }
 
     /// Makes a run of a load or a suite, whose drive is drawn.
@@ -189,6 +201,22 @@ fn has(study: &StudyFile, arm: usize, task: Task) -> Result<Has, Refusal> {
     Has::of([&study.base, &study.arms[arm].settings].into_iter().chain(of_workload))
 }
 
+/// The equipment of each arm in each of its runs.
+fn equipment(study: &StudyFile) -> impl Iterator<Item = Result<Has, Refusal>> {
+    let of_workloads = (0..study.workloads.len()).map(Task::Workload);
+    let points = study.curve.as_ref().map(|_| Task::Curve(0));
+    let cells = study.matrix.as_ref().map(|_| Task::Cell(0));
+    let tasks: Vec<Task> = of_workloads.chain(points).chain(cells).collect();
+    let arms = 0..study.arms.len();
+    let all = arms.flat_map(move |arm| tasks.clone().into_iter().map(move |task| (arm, task)));
+    all.map(|(arm, task)| has(study, arm, task))
+}
+
+/// The names of all kernels of a study, each once.
+fn names(study: &StudyFile) -> Result<BTreeSet<Option<KernelName>>, Refusal> {
+    equipment(study).map(|has| Ok(has?.kernel)).collect()
+}
+
 /// Refuses a matrix of several drives: a guest has one.
 fn refuse_several(study: &StudyFile) -> Result<(), Refusal> {
     let Some(matrix) = study.matrix.as_ref().filter(|matrix| matrix.targets.len() > 1) else {
@@ -239,8 +267,10 @@ impl Stage for KernelStage {
     type Error = Refusal;
 
     fn target(&self) -> String {
-        let Kernel { release, sha256, .. } = &self.kernel;
-        format!("{} under Linux {release} ({sha256:.16})", self.drives.target())
+        let kernels = self.kernels.iter();
+        let kernels = kernels.map(|it| format!("Linux {} ({:.16})", it.release, it.sha256));
+        let kernels: Vec<String> = kernels.collect();
+        format!("{} under {}", self.drives.target(), kernels.join(" or "))
     }
 
     fn run(&mut self, request: PlannedRun) -> Result<RunRecord, Refusal> {
@@ -297,7 +327,7 @@ impl Stage for KernelStage {
             "The host side was Linux {}, with its driver for AHCI or IDE where the drive is a SATA \
              drive, and with that for virtio elsewhere. There {}. In every run the guest had the \
              driver, queue depth, scheduler, nr_requests and write cache of its arm.",
-            self.kernel.release,
+            self.releases(),
             self.processors()
         ));
         let overtakes =
