@@ -8,9 +8,9 @@ pub use settings::settings;
 
 use drivelab_core::Refusal;
 use drivelab_load::LoadError;
-use drivelab_model::Drive;
 use drivelab_model::options::{DriveSpec, Options};
 use drivelab_model::profile::Profile;
+use drivelab_model::{About, Drive};
 
 /// A load that a modelled drive cannot be given.
 pub fn not_made(error: LoadError) -> Refusal {
@@ -26,6 +26,11 @@ pub fn not_made(error: LoadError) -> Refusal {
 /// Builds a drive and everything between it and the host.
 pub fn build(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, Refusal> {
     drivelab_model::build(profile, options, seed).map_err(Refusal::request_error)
+}
+
+/// Describes a drive behind a host whose elevator may be any of a real kernel's.
+pub fn describe(profile: &Profile, options: &Options, seed: u64) -> Result<About, Refusal> {
+    drivelab_model::describe(profile, options, seed).map_err(Refusal::request_error)
 }
 
 /// Builds a drive for a host that is not modelled.

@@ -1,8 +1,8 @@
 //! The drive of one arm of a study, as a model.
 
 use drivelab_core::units::Bytes;
-use drivelab_core::{Device as _, Refusal};
-use drivelab_model::Drive;
+use drivelab_core::{Refusal, StageName};
+use drivelab_model::About;
 use drivelab_model::options::{DriveSpec, Options, ProfileRef};
 use drivelab_model::profile::Profile;
 use drivelab_study::{Arm, StudyFile};
@@ -17,6 +17,8 @@ pub(super) struct ModelledArm {
     pub(super) profile_ref: ProfileRef,
     pub(super) profile: Profile,
     pub(super) options: Options,
+    /// The median drive; at stage kernel behind an elevator that is not modelled, perhaps.
+    pub(super) about: About,
     /// Of one drive, where a matrix has several.
     pub(super) capacity: Bytes,
 }
@@ -43,16 +45,17 @@ impl ModelledArm {
         let options = shared.overlaid_with(&options(&arm.settings));
         let spec = DriveSpec { options, ..spec };
         let profile = source.profile(&spec)?;
-        let built = model::build(&profile, &options, 0)
-            .map_err(|failure| failure.hint(format!("this is arm `{}`", arm.name)))?;
+        let about = if study.stage == StageName::Kernel {
+            model::describe(&profile, &options, 0)
+        } else {
+            model::build(&profile, &options, 0).map(|drive| drive.about().clone())
+        };
+        let about = about.map_err(|failure| failure.hint(format!("this is arm `{}`", arm.name)))?;
         let several = study.matrix.as_ref().filter(|matrix| matrix.targets.len() > 1);
         let drives = several.and(options.drives).unwrap_or(1);
-        let capacity = Bytes::new(built.capacity().bytes().get() / u64::from(drives));
-        Ok(Self { name: arm.name.clone(), profile_ref: spec.profile, profile, options, capacity })
-    }
-
-    pub(super) fn drive(&self) -> Drive {
-        model::build(&self.profile, &self.options, 0).expect("built once before")
+        let capacity = Bytes::new(about.capacity_bytes / u64::from(drives));
+        let (name, profile_ref) = (arm.name.clone(), spec.profile);
+        Ok(Self { name, profile_ref, profile, options, about, capacity })
     }
 
     /// Returns true if the profile leaves some number open.

@@ -285,28 +285,28 @@ impl Simulator {
 
     /// The descriptions of all arms, in the order of the study.
     pub fn abouts(&self) -> Vec<(String, About)> {
-        self.arms.iter().map(|arm| (arm.name.clone(), arm.drive().about().clone())).collect()
+        self.arms.iter().map(|arm| (arm.name.clone(), arm.about.clone())).collect()
     }
 
     /// The description of an arm's drive.
     pub fn about(&self, arm: usize) -> About {
-        self.arms[arm].drive().about().clone()
+        self.arms[arm].about.clone()
     }
 
     /// The attachment of an arm, by its model.
     pub fn attached(&self, arm: usize, task: Task) -> Attached {
         let options = self.settings_for(arm, task);
         let ModelledArm { profile_ref, profile, .. } = &self.arms[arm];
-        let drive = model::build(profile, &options, 0).expect("built once before");
-        attached::to_model(&profile_ref.to_string(), drive.about())
+        let about = model::describe(profile, &options, 0).expect("described once before");
+        attached::to_model(&profile_ref.to_string(), &about)
     }
 
     /// The median drive of an arm, for the record of a run of a task.
     pub fn median(&self, arm: usize, task: Task) -> Option<Specimen> {
         let options = self.settings_for(arm, task);
         let profile = &self.arms[arm].profile;
-        let drive = model::build(profile, &options, 0).expect("built once before");
-        profile.record(drive.about())
+        let about = model::describe(profile, &options, 0).expect("described once before");
+        profile.record(&about)
     }
 
     /// The drives that are modelled, each once.
@@ -427,14 +427,13 @@ impl Stage for Simulator {
     }
 
     fn settings(&self) -> Vec<Vec<(String, String)>> {
-        self.arms.iter().map(|arm| model::settings(arm.drive().about())).collect()
+        self.arms.iter().map(|arm| model::settings(&arm.about)).collect()
     }
 
     fn risks(&self, _runs: &[StoredRun]) -> Vec<Risk> {
         let names: Vec<&str> = self.arms.iter().map(|arm| arm.name.as_str()).collect();
         let caches = self.arms.iter().map(|arm| {
-            let drive = arm.drive();
-            let attached = drive.about().attached.as_ref();
+            let attached = arm.about.attached.as_ref();
             let size = attached.and_then(|attached| attached.write_cache_bytes);
             WriteCache { size: size.map(Bytes::new) }
         });
@@ -537,6 +536,21 @@ number_ios = 500
         let mut simulator = Simulator::new(&mut study, &Embedded).unwrap();
         simulator.threads = NonZeroUsize::new(threads).unwrap();
         (simulator, study)
+    }
+
+    #[test]
+    fn an_elevator_that_only_a_kernel_has_is_described_at_stage_kernel_alone() {
+        let text = WORKLOADS.replace("controller = \"ide\"", "scheduler = \"bfq\"");
+        let mut study = StudyFile::parse("small", &text, &ModelKeys).unwrap();
+        let refused = Simulator::new(&mut study, &Embedded).unwrap_err().to_string();
+        assert!(refused.contains("the scheduler `bfq` is not modelled"), "{refused}");
+        study.stage = drivelab_core::StageName::Kernel;
+        let simulator = Simulator::new(&mut study, &Embedded).unwrap();
+        let attached = simulator.about(0).attached.unwrap();
+        assert_eq!(attached.scheduler.to_string(), "bfq");
+        assert!(simulator.median(0, Task::Workload(0)).is_some());
+        let facts = simulator.attached(0, Task::Workload(0));
+        assert_eq!(facts.devices[0].facts["scheduler"], "bfq".into());
     }
 
     /// A run of every kind in every arm.

@@ -27,18 +27,20 @@ pub struct Has {
     pub processor: Processor,
     /// The kernel; the usual one where no name is given.
     pub kernel: Option<KernelName>,
+    /// Files below `queue` of the disk in sysfs, and their values.
+    pub queue: Vec<(String, i64)>,
 }
 
 impl Has {
     /// The keys of study files.
-    pub const KEYS: [&'static str; 5] =
-        ["filesystem", "mount-options", "memory", "processor", "kernel"];
+    pub const KEYS: [&'static str; 6] =
+        ["filesystem", "mount-options", "memory", "processor", "kernel", "queue"];
 
     /// The equipment that settings describe, where later ones replace earlier ones.
     pub fn of<'a>(settings: impl Iterator<Item = &'a Settings>) -> Result<Self, Refusal> {
         let (mut file_system, mut options, mut bytes) = (None, String::new(), MEMORY);
         // Only the drive takes time, as at stage simulate.
-        let (mut processor, mut kernel) = (Processor::FREE, None);
+        let (mut processor, mut kernel, mut queue) = (Processor::FREE, None, Vec::new());
         for setting in settings.flatten().filter_map(Setting::typed::<GuestSetting>) {
             match setting {
                 GuestSetting::FileSystem(kind) => file_system = Some(*kind),
@@ -46,9 +48,10 @@ impl Has {
                 GuestSetting::Memory(memory) => bytes = *memory,
                 GuestSetting::Processor(cost) => processor = *cost,
                 GuestSetting::Kernel(name) => kernel = Some(name.clone()),
+                GuestSetting::Queue(files) => queue.clone_from(files),
             }
         }
-        Ok(Self { kernel, ..Self::new(file_system, options, bytes, processor)? })
+        Ok(Self { kernel, queue, ..Self::new(file_system, options, bytes, processor)? })
     }
 
     /// Reads the options of the command line.
@@ -63,7 +66,7 @@ impl Has {
             return Err(Refusal::request(message).hint("name a file system: ext4, xfs or btrfs"));
         }
         let mounted = file_system.map(|file_system| Mounted { file_system, options });
-        Ok(Self { mounted, memory, processor, kernel: None })
+        Ok(Self { mounted, memory, processor, kernel: None, queue: Vec::new() })
     }
 
     /// As rows of a report.
@@ -79,6 +82,7 @@ impl Has {
         rows.push(row("memory", self.memory.to_string()));
         rows.push(row("processor", self.processor.to_string()));
         rows.extend(self.kernel.as_ref().map(|name| row("kernel", name.to_string())));
+        rows.extend(self.queue.iter().map(|(file, value)| row(file, value.to_string())));
         rows
     }
 }
@@ -96,6 +100,8 @@ pub enum GuestSetting {
     Processor(Processor),
     /// A kernel that was built with patches or options of the user.
     Kernel(KernelName),
+    /// Files below `queue` of the disk in sysfs, and their values.
+    Queue(Vec<(String, i64)>),
 }
 
 impl GuestSetting {
@@ -110,6 +116,7 @@ impl GuestSetting {
             "memory" => Self::Memory(memory(value)?),
             "processor" => Self::Processor(Processor::read(value)?),
             "kernel" => Self::Kernel(value.parse()?),
+            "queue" => Self::Queue(queue(value)?),
             _ => return Ok(None),
         };
         let text = match &setting {
@@ -118,6 +125,10 @@ impl GuestSetting {
             Self::Memory(memory) => memory.to_string(),
             Self::Processor(cost) => cost.to_string(),
             Self::Kernel(name) => name.to_string(),
+            Self::Queue(files) => {
+                let files = files.iter().map(|(file, value)| format!("{file}={value}"));
+                files.collect::<Vec<_>>().join(",")
+            }
         };
         Ok(Some((text, setting)))
     }
@@ -132,6 +143,42 @@ pub fn memory(text: &str) -> Result<Bytes, Invalid> {
         ));
     }
     Ok(memory)
+}
+
+/// Files of the queue that have a key of their own, which the model must know, too.
+const QUEUE_KEYS: [(&str, &str); 4] = [
+    ("scheduler", "scheduler"),
+    ("nr_requests", "nr-requests"),
+    ("write_cache", "write-cache"),
+    ("rotational", "drive"),
+];
+
+/// `FILE=VALUE,...`: files below `queue` of the disk in sysfs, such as `read_ahead_kb` and
+/// `iosched/slice_idle`.
+fn queue(text: &str) -> Result<Vec<(String, i64)>, Invalid> {
+    let mut files: Vec<(String, i64)> = Vec::new();
+    for part in text.split(',') {
+        let read = part.trim().split_once('=').and_then(|(file, value)| {
+            let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            let name = file.strip_prefix("iosched/").unwrap_or(file);
+            let is_file = !name.is_empty() && name.chars().all(is_plain);
+            Some((file.to_owned(), value.parse().ok()?)).filter(|_| is_file)
+        });
+        let Some((file, value)) = read else {
+            return Err(invalid!(
+                "`{part}` is not a file of the queue and a number, such as `read_ahead_kb=128` or \
+                 `iosched/slice_idle=0`"
+            ));
+        };
+        if let Some((_, key)) = QUEUE_KEYS.iter().find(|(own, _)| *own == file) {
+            return Err(invalid!("`{file}` is set by the key `{key}`"));
+        }
+        if files.iter().any(|(known, _)| *known == file) {
+            return Err(invalid!("`{file}` is set twice"));
+        }
+        files.push((file, value));
+    }
+    Ok(files)
 }
 
 /// Options of mount(8), separated by commas.
@@ -175,6 +222,13 @@ mod tests {
         check("processor", "1us,0ns", Ok("1us,0s"));
         check("processor", "2", Err("`modelled`"));
         check("kernel", "one-tag", Ok("one-tag"));
+        let files = "read_ahead_kb=64,iosched/slice_idle=0,wbt_lat_usec=-1";
+        check("queue", files, Ok(files));
+        check("queue", "nr_requests=8", Err("by the key `nr-requests`"));
+        check("queue", "nomerges=1,nomerges=2", Err("set twice"));
+        for wrong in ["", "x", "x=y", "../x=1", "a/b=1", "$(x)=1", "iosched/=1", "x=1,"] {
+            check("queue", wrong, Err("not a file of the queue"));
+        }
         check("kernel", "../linux", Err("a kernel's name"));
         let other = typed(&[("kernel", "one-tag".into())]).unwrap();
         let kernel = Has::of([&base, &other].into_iter()).unwrap().kernel;

@@ -35,6 +35,8 @@ use crate::target::{self, Target};
 const LAST_LINES: usize = 12;
 /// Characters of such a line.
 const LINE_MAX: usize = 160;
+/// The end of the line that a guest prints about a setting which it does not have afterwards.
+const NOT_SET: &str = " was asked for";
 
 /// A run in a guest, and what it takes.
 #[derive(Debug)]
@@ -132,6 +134,14 @@ impl Inside<'_> {
     fn script(&self, seen: &Seen) -> String {
         let mounted = self.guest.has.mounted.as_ref();
         let mut lines = seen.setting.as_ref().map_or_else(Vec::new, |it| it.commands(seen.disk));
+        for (file, value) in &self.guest.has.queue {
+            let path = format!("/sys/block/{}/queue/{file}", seen.disk);
+            // Linux may refuse a value, or round it.
+            lines.push(format!(
+                "echo {value} > {path}; [ \"$(cat {path})\" = {value} ] || {{ echo \
+                 \"queue/{file} is '$(cat {path})', and {value}{NOT_SET}\" >&2; exit 2; }}"
+            ));
+        }
         let work = work::line();
         if let Some(mounted) = mounted {
             lines.extend(mounted.commands(seen.disk, seen.capacity));
@@ -327,6 +337,11 @@ pub(super) fn failed(ended: &RunResult, status: Option<u8>) -> Refusal {
     // A console that was shown need not be shown again.
     if *how == End::Stopped || console.is_empty() {
         return Refusal::machine(message);
+    }
+    let refused = console.lines().find(|line| line.ends_with(NOT_SET));
+    if let Some(line) = refused.filter(|line| line.starts_with("queue/")) {
+        return Refusal::machine(format!("the guest refused a setting: {line}"))
+            .hint("look at what there is: drivelab guest shell, then ls /sys/block/*/queue");
     }
     let lines: Vec<String> =
         console.lines().map(|line| line.chars().take(LINE_MAX).collect()).collect();
