@@ -145,7 +145,7 @@ pub fn memory(text: &str) -> Result<Bytes, Invalid> {
     Ok(memory)
 }
 
-/// Files of the queue that have a key of their own, which the model must know, too.
+/// Files of the queue that another key sets, because the model must know them, too.
 const QUEUE_KEYS: [(&str, &str); 4] = [
     ("scheduler", "scheduler"),
     ("nr_requests", "nr-requests"),
