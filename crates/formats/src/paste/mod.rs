@@ -47,17 +47,36 @@ fn clean_lines(text: String, changes: &mut Changes) -> String {
     else {
         return text;
     };
-    let mut cleaned = String::with_capacity(text.len());
-    let mut is_quoted = false;
-    for (index, whole) in text.split_inclusive('\n').enumerate() {
-        if index < first {
-            cleaned.push_str(whole);
+    let from = text.split_inclusive('\n').take(first).map(str::len).sum();
+    rewritten(text, from, indent, changes)
+}
+
+/// A text whose lines from a byte on are cleaned in its memory: results can be a hundred
+/// megabytes, and lines become shorter.
+fn rewritten(text: String, from: usize, indent: usize, changes: &mut Changes) -> String {
+    let ends = cfg!(debug_assertions).then(|| text.matches('\n').count());
+    let mut bytes = text.into_bytes();
+    let (mut read, mut written) = (from, from);
+    let (mut line, mut is_quoted) = (String::new(), false);
+    while read < bytes.len() {
+        let end = bytes[read..].iter().position(|byte| *byte == b'\n');
+        let end = end.map_or(bytes.len(), |at| read + at + 1);
+        let whole = std::str::from_utf8(&bytes[read..end]).expect("it ends at line feeds");
+        line.clear();
+        is_quoted = Line::new(whole, indent).below(is_quoted).write(&mut line, changes);
+        let next = written + line.len();
+        if next <= end {
+            bytes[written..next].copy_from_slice(line.as_bytes());
+            read = end;
         } else {
-            let line = Line::new(whole, indent);
-            is_quoted = line.below(is_quoted).write(&mut cleaned, changes);
+            bytes.splice(written..end, line.bytes());
+            read = next;
         }
+        written = next;
     }
-    debug_assert_eq!(cleaned.matches('\n').count(), text.matches('\n').count());
+    bytes.truncate(written);
+    let cleaned = String::from_utf8(bytes).expect("each line is text");
+    debug_assert!(ends.is_none_or(|ends| ends == cleaned.matches('\n').count()));
     cleaned
 }
 

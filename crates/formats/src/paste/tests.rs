@@ -139,6 +139,20 @@ proptest::proptest! {
     }
 
     #[test]
+    fn lines_that_are_cleaned_where_they_are_are_those_of_a_new_text(
+        text in "([ >`$#\\[\\]@:~\r\u{1b}\u{7f}\u{a0}a-c0-9m;]{0,12}\n?){0,12}",
+        indent in 0_usize..3,
+    ) {
+        let (mut expected, mut is_quoted) = (String::new(), false);
+        for whole in text.split_inclusive('\n') {
+            let line = Line::new(whole, indent).below(is_quoted);
+            is_quoted = line.write(&mut expected, &mut Changes::default());
+        }
+        let cleaned = rewritten(text, 0, indent, &mut Changes::default());
+        proptest::prop_assert_eq!(cleaned, expected);
+    }
+
+    #[test]
     fn text_that_a_tool_writes_is_left_alone(text in "([a-z][a-z0-9=.,;:% ()/-]{0,30}\n){0,12}") {
         proptest::prop_assert_eq!(clean(text.clone().into_bytes()).text, text);
     }
