@@ -282,7 +282,18 @@ fn release_of(file: &Path) -> Result<String, CacheError> {
     let foreign = CacheError::Foreign { path: file.to_owned() };
     let file_type = fs::metadata(file).map_err(CacheError::at("read", file))?;
     let absolute = std::path::absolute(file).map_err(CacheError::at("find", file))?;
-    let Ok(output) = Command::new(absolute).arg("--version").output() else { return Err(foreign) };
+    // A child of another thread may hold the file open for writing until it starts its program.
+    let mut tries = 0;
+    let output = loop {
+        match Command::new(&absolute).arg("--version").output() {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && tries < 50 => {
+                tries += 1;
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+            ended => break ended,
+        }
+    };
+    let Ok(output) = output else { return Err(foreign) };
     let release = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     let is_version = release.starts_with(|c: char| c.is_ascii_digit()) && !release.contains('\n');
     if file_type.is_file() && is_version { Ok(release) } else { Err(foreign) }
