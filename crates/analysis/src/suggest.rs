@@ -14,9 +14,29 @@ pub fn among(given: &str, known: &[&str]) -> String {
     }
 }
 
+/// Returns whether two names differ in at most two letters that follow one another.
+pub fn is_slip(given: &str, known: &str) -> bool {
+    let (given, known) = (given.as_bytes(), known.as_bytes());
+    let start = given.iter().zip(known).take_while(|(one, other)| one == other).count();
+    let rest = given[start..].iter().rev().zip(known[start..].iter().rev());
+    let end = rest.take_while(|(one, other)| one == other).count();
+    debug_assert!(start + end <= given.len().min(known.len()), "no letter counts twice");
+    start + end + 2 >= given.len().max(known.len())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::among;
+    use super::{among, is_slip};
+
+    #[test]
+    fn a_letter_or_two_are_a_slip() {
+        for (given, known) in [("w.iopss", "w.iops"), ("w.ipos", "w.iops"), ("w.iops", "w.iops")] {
+            assert!(is_slip(given, known) && is_slip(known, given), "{given}");
+        }
+        assert!(!is_slip("w.putc_latency", "w.put_block_latency"));
+        assert!(!is_slip("w.create_latency", "w.create"));
+        assert!(!is_slip("", "abc"));
+    }
 
     #[test]
     fn the_nearest_name_is_offered() {

@@ -160,15 +160,16 @@ fn series_named(name: &str, series: &[Series]) -> Result<usize, Invalid> {
     if let Some(index) = series.iter().position(|series| series.name == name) {
         return Ok(index);
     }
+    let known: Vec<&str> = series.iter().map(|series| series.name.as_str()).collect();
     // The names of suites are checked when a study is read: its workload ran, and left this out.
     let workload = name.split_once('.').map_or(name, |(workload, _)| workload);
-    if series.iter().any(|it| it.name.split_once('.').is_some_and(|(ran, _)| ran == workload)) {
+    let ran = known.iter().any(|it| it.split_once('.').is_some_and(|(ran, _)| ran == workload));
+    if ran && !known.iter().any(|it| suggest::is_slip(name, it)) {
         return Err(invalid!(
             "no run has a figure `{name}`: at stage kernel what the processor or memory decided \
              is withheld"
         ));
     }
-    let known: Vec<&str> = series.iter().map(|series| series.name.as_str()).collect();
     Err(invalid!("`{name}` was not measured; {}", suggest::among(name, &known)))
 }
 
@@ -278,7 +279,7 @@ mod tests {
         assert_eq!(series_named("names.create", &known).ok(), Some(0));
         let withheld = series_named("names.create_latency", &known).unwrap_err();
         assert!(withheld.0.contains("is withheld"), "{withheld}");
-        let misspelled = series_named("seek.iops", &known).unwrap_err();
+        let misspelled = series_named("seeks.iosp", &known).unwrap_err();
         assert!(misspelled.0.contains("did you mean `seeks.iops`?"), "{misspelled}");
     }
 
