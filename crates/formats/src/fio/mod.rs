@@ -4,4 +4,5 @@ pub mod histogram_log;
 pub mod job;
 pub mod logs;
 pub mod results;
+mod sections;
 pub mod text;

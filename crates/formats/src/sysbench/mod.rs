@@ -74,9 +74,36 @@ fn version(line: &str) -> Option<&str> {
     version.starts_with(|c: char| c.is_ascii_digit()).then_some(version)
 }
 
-/// True if a text contains the output of sysbench.
+/// The beginning of what is pasted without its first lines.
+const HEADINGS: [&str; 8] = [
+    "Running the test with following options:",
+    "Operations performed:",
+    "File operations:",
+    "Throughput:",
+    "SQL statistics:",
+    "OLTP test statistics:",
+    "CPU speed:",
+    "General statistics:",
+];
+
+/// The last line of a run.
+const LAST: &str = "execution time (avg/stddev):";
+
+fn is_heading(line: &str) -> bool {
+    HEADINGS.iter().any(|heading| line.trim().starts_with(heading))
+}
+
+/// True for lines that only sysbench writes.
+fn is_own(line: &str) -> bool {
+    let line = line.trim();
+    ["events (avg/stddev):", LAST, "written, MiB/s:"].iter().any(|own| line.starts_with(own))
+}
+
+/// True if a text contains the output of sysbench, or the end of it.
 pub fn is_sysbench(text: &str) -> bool {
     in_a_line(text, "sysbench ", |line| version(line).is_some())
+        || in_a_line(text, "(avg/stddev):", is_own)
+        || in_a_line(text, "written, MiB/s:", is_own)
 }
 
 /// Reads every run of a text.
@@ -87,8 +114,11 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         if let Some(version) = version(line.text) {
             found.version(version);
             std::mem::take(&mut run).finish(&mut found);
-            run.line = line.number;
-            run.indent = line.text.len() - line.text.trim_start().len();
+            run.begin(line);
+        } else if (run.line == 0 || run.is_over) && is_heading(line.text) {
+            std::mem::take(&mut run).finish(&mut found);
+            run.begin(line);
+            run.take(line, &mut found)?;
         } else if run.line == 0 {
             found.unknown(line.number, line.text);
         } else {
@@ -103,6 +133,8 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
 #[derive(Debug, Default)]
 struct Run {
     line: usize,
+    /// Its last line was read.
+    is_over: bool,
     /// Bytes of blanks that precede every line.
     indent: usize,
     /// The rate that `--rate` set.
@@ -133,8 +165,14 @@ enum Kind {
 }
 
 impl Run {
+    fn begin(&mut self, line: Line) {
+        self.line = line.number;
+        self.indent = line.text.len() - line.text.trim_start().len();
+    }
+
     fn take(&mut self, line: Line, found: &mut Found) -> Result<(), ParseError> {
         let text = line.text.trim();
+        self.is_over |= text.starts_with(LAST);
         settings::read(&mut self.work, text);
         if text.starts_with("Target transaction rate:") {
             self.is_paced = true;

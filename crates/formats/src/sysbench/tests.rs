@@ -229,3 +229,22 @@ fn seconds_and_other_amounts_are_scaled() {
     assert!((figures[0].value - 1536.0).abs() < 1e-9, "{figures:?}");
     assert!((figures[3].value - 0.6).abs() < 1e-9, "{figures:?}");
 }
+
+#[test]
+fn what_was_pasted_without_its_first_lines_is_read() {
+    let count = |text: &str| -> (usize, usize) {
+        assert!(is_sysbench(text), "{text}");
+        let imported = parse(text).unwrap();
+        let figures = imported.runs.iter().flat_map(|run| &run.phases).map(|it| it.figures.len());
+        (imported.runs.len(), figures.sum())
+    };
+    let all = count(FILE);
+    let options = &FILE[FILE.find("Running the test").unwrap()..];
+    let figures = &FILE[FILE.find("File operations:").unwrap()..];
+    assert_eq!(count(options), all);
+    assert_eq!(count(figures), all);
+    assert_eq!(count(&format!("{figures}\n{figures}")), (2, 2 * all.1));
+    let rates = "Throughput:\n    read, MiB/s:      6.92\n    written, MiB/s:   4.61\n";
+    assert_eq!(count(rates), (1, 2));
+    assert!(!is_sysbench("Throughput:\n    read: 5\n"));
+}

@@ -34,6 +34,14 @@ fn is_begin(line: &str) -> bool {
 /// True if a text contains the output of wrk.
 pub fn is_wrk(text: &str) -> bool {
     in_a_line(text, " test @ ", is_begin)
+        || text.contains("Requests/sec:") && in_a_line(text, " connections", is_load)
+}
+
+/// `12 threads and 400 connections`, with which a report begins that was pasted without its head.
+fn is_load(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().take(6).collect();
+    matches!(words[..], [threads, "threads", "and", connections, "connections"]
+        if threads.parse::<u32>().is_ok() && connections.parse::<u32>().is_ok())
 }
 
 /// Reads every run of a text.
@@ -49,6 +57,10 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             std::mem::take(&mut run).finish(&mut found);
             (run.line, run.is_paced) = (line.number, std::mem::take(&mut is_paced));
             of_banner(&mut run.work, text);
+        } else if is_load(text) && (run.line == 0 || !run.figures.is_empty()) {
+            std::mem::take(&mut run).finish(&mut found);
+            (run.line, run.is_paced) = (line.number, std::mem::take(&mut is_paced));
+            of_load(&mut run.work, text);
         } else if run.skips(text) {
         } else if let Some(failed) = text.strip_prefix("Non-2xx or 3xx responses:") {
             run.failed = failed.trim().parse().unwrap_or(0);
@@ -263,6 +275,16 @@ Transfer/sec:    606.33MB
         let note = "Line 10: Socket errors: connect 0, read 0, write 0, timeout 5.";
         assert_eq!((imported.notes, imported.unknown), (vec![note.to_owned()], vec![]));
         assert_eq!(parse(&RUN.repeat(2)).unwrap().runs.len(), 2);
+    }
+
+    #[test]
+    fn a_report_without_its_first_line_is_read() {
+        let without = RUN.split_once('\n').unwrap().1;
+        let imported = parse(without).unwrap();
+        assert!(is_wrk(without) && imported.unknown.is_empty());
+        assert_eq!(imported.runs[0].phases[0].figures.len(), 7);
+        assert_eq!(parse(&format!("{without}{without}{RUN}")).unwrap().runs.len(), 3);
+        assert!(!is_wrk("12 threads and 400 connections\n"));
     }
 
     #[test]

@@ -11,12 +11,17 @@ use crate::found::{Found, decimal, figure, labelled, phase, put, slug, transfer}
 use crate::quantity::MIB;
 use crate::sign::in_a_line;
 
-const TITLE: &str = "OPERATION RESULT TYPE";
+/// The beginning of a table's title: the columns are as wide as the names in them.
+const TITLE: [&str; 4] = ["OPERATION", "RESULT", "TYPE", "FIRST"];
+/// Words of a line that may be a title.
+const TITLE_WORDS_MAX: usize = 20;
 /// Maximum number of columns of a file of results; elbencho 3 has a hundred.
 const COLUMNS_MAX: usize = 300;
 
 fn is_title(line: &str) -> bool {
-    line.trim().trim_start_matches('\u{feff}').starts_with(TITLE)
+    // A log has a time or a host before it.
+    let words: Vec<&str> = line.split_whitespace().take(TITLE_WORDS_MAX).collect();
+    words.windows(TITLE.len()).any(|title| title == TITLE)
 }
 
 /// The columns of a file of results.
@@ -26,7 +31,7 @@ fn is_header(line: &str) -> bool {
 
 /// True if a text contains a table or such a file.
 pub fn is_elbencho(text: &str) -> bool {
-    in_a_line(text, TITLE, is_title) || in_a_line(text, "ISO date,", is_header)
+    in_a_line(text, TITLE[0], is_title) || in_a_line(text, "ISO date,", is_header)
 }
 
 /// Reads every table of a text, each as a run, or every line of a file of results.
@@ -143,6 +148,7 @@ fn meaning(what: &str) -> Option<(&'static str, f64, &'static str)> {
         "IOPS" => ("iops", 1.0, "1/s"),
         "Throughput MiB/s" | "MiB/s" => ("bytes_per_s", MIB, "B/s"),
         "Files/s" => ("files", 1.0, "1/s"),
+        "Objects/s" => ("objects", 1.0, "1/s"),
         "Dirs/s" => ("directories", 1.0, "1/s"),
         "entries/s" => ("entries", 1.0, "1/s"),
         _ => return None,

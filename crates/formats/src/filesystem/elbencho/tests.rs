@@ -98,3 +98,16 @@ proptest::proptest! {
         proptest::prop_assert_eq!(value.to_bits(), f64::from(iops).to_bits());
     }
 }
+
+#[test]
+fn columns_may_be_wider_and_a_log_may_precede_the_title() {
+    let wide = "12:00:01 - DEBUG - stdout: OPERATION   RESULT TYPE         FIRST DONE   LAST DONE\n\
+                =========== ================    ==========   =========\n\
+                READ        Elapsed time     :      1.536s      2.374s\n            \
+                Objects/s        :         187         168\n            \
+                Throughput MiB/s :        1880        1684\n---\n";
+    assert!(is_elbencho(wide));
+    let names: Vec<(String, f64)> = values(wide).into_iter().map(|it| (it.0, it.1)).collect();
+    let expected = [("read.objects", 168.0), ("read.bytes_per_s", 1684.0 * MIB)];
+    assert_eq!(names, expected.map(|(name, value)| (name.to_owned(), value)));
+}

@@ -15,12 +15,11 @@ mod section;
 mod settings;
 mod work;
 
-use std::collections::BTreeMap;
-
 use drivelab_core::csv::{ParseError, quote};
 use drivelab_core::foreign::{Imported, ImportedRun};
 use drivelab_core::record::{Flaw, Work};
 
+use crate::fio::sections::by_section;
 use crate::found::Found;
 use output::{Job, Output};
 use section::Section;
@@ -160,10 +159,8 @@ fn broken(line: usize, error: &serde_json::Error) -> ParseError {
 
 /// Adds the figures of one call.
 fn read(output: &Output, line: usize, found: &mut Found) {
-    let mut sections: BTreeMap<&str, Vec<&Job>> = BTreeMap::new();
-    for job in &output.jobs.kept {
-        sections.entry(&job.jobname).or_default().push(job);
-    }
+    let jobs = output.jobs.kept.iter();
+    let sections = by_section(jobs.map(|job| (&*job.jobname, job.groupid, job)));
     // The first section names the arm; a call has no name.
     let arm = match (output.jobs.kept.first(), sections.len()) {
         (Some(job), 1) => job.jobname.clone(),
@@ -172,7 +169,7 @@ fn read(output: &Output, line: usize, found: &mut Found) {
     };
     let mut phases = Vec::new();
     for (name, jobs) in &sections {
-        let name = if sections.len() > 1 { *name } else { "" };
+        let name = if sections.len() > 1 { name.as_str() } else { "" };
         phases.extend(Section::new(name, (jobs, output), (line, found)).phases());
     }
     let mut work = Work::default();

@@ -41,6 +41,9 @@ pub(super) struct Output {
 #[derive(Deserialize)]
 pub(super) struct Job {
     pub(super) jobname: String,
+    /// Jobs of one group ran together.
+    #[serde(default)]
+    pub(super) groupid: i64,
     #[serde(default)]
     pub(super) error: i64,
     /// Milliseconds since 1970 at its start.

@@ -43,6 +43,19 @@ fn reads(iops: u64, count: u64) -> String {
     document(&[job("a", "", &[("read", &side(iops, count)), ("write", NONE), ("trim", NONE)])])
 }
 
+#[test]
+fn jobs_of_one_name_that_ran_one_after_the_other_are_apart() {
+    let of = |group: u32, iops: u64| {
+        let groupid = format!("\"groupid\": {group}");
+        let sides = side(iops, 10_000);
+        job("a", "", &[("read", &sides), ("write", NONE)]).replace("\"groupid\": 0", &groupid)
+    };
+    let imported = parse(&document(&[of(0, 400), of(1, 300)])).unwrap();
+    let metrics = metrics(&imported);
+    let iops = |name: &str| metrics.iter().find(|it| it.name == name).map(|it| it.value);
+    assert_eq!((iops("a_g0.iops"), iops("a_g1.iops")), (Some(400.5), Some(300.5)));
+}
+
 /// Every number of every run.
 fn metrics(imported: &Imported) -> Vec<Figure> {
     let phases = imported.runs.iter().flat_map(|run| &run.phases);

@@ -6,6 +6,7 @@ use drivelab_core::csv::quote;
 use drivelab_core::foreign::ImportedRun;
 use drivelab_core::record::{Better, Figure, Flaw, Label, Nature, Phase, Remark, Work};
 
+use crate::fio::sections::by_section;
 use crate::found::{Found, detail, figure};
 use crate::quantity::PERCENTILES;
 
@@ -53,6 +54,8 @@ pub(super) struct Side {
 #[derive(Debug, Default, Clone)]
 pub(super) struct Job {
     pub(super) name: String,
+    /// The group of jobs that it ran with.
+    pub(super) group: String,
     /// Group and process: a second report of both is one of the same job.
     pub(super) key: String,
     /// The day and the second of it in which the report was printed.
@@ -69,7 +72,8 @@ pub(super) struct Job {
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Call {
     pub(super) line: usize,
-    definitions: BTreeMap<String, Work>,
+    /// The work of each job, by its name and group.
+    definitions: BTreeMap<(String, String), Work>,
     /// Requests bypass the page cache, if the text states it.
     pub(super) direct: Option<bool>,
     /// Writes wait for the disk: each in its own time (`sync`), or in a call that follows.
@@ -89,9 +93,9 @@ pub(super) struct Call {
 }
 
 impl Call {
-    pub(super) fn define_job(&mut self, name: &str, work: Work) {
+    pub(super) fn define_job(&mut self, name: &str, group: &str, work: Work) {
         if self.definitions.len() < JOBS_MAX {
-            self.definitions.insert(name.to_owned(), work);
+            self.definitions.insert((name.to_owned(), group.to_owned()), work);
         }
     }
 
@@ -155,20 +159,19 @@ impl Call {
     pub(super) fn finish(self, found: &mut Found) {
         // A client sums its servers up: their own reports precede the sum, unless it was pasted
         // alone.
-        let mut sections: BTreeMap<&str, Vec<&Job>> = BTreeMap::new();
         let is_alone = self.jobs.iter().all(Job::is_sum);
-        for job in self.jobs.iter().filter(|job| is_alone || !job.is_sum()) {
-            sections.entry(&job.name).or_default().push(job);
-        }
+        let jobs = self.jobs.iter().filter(|job| is_alone || !job.is_sum());
+        let sections = by_section(jobs.map(|job| (&*job.name, &*job.group, job)));
         let Some((first, _)) = sections.first_key_value() else { return };
         let arm = match sections.len() {
-            1 => (*first).to_owned(),
+            1 => first.clone(),
             others => format!("{} and {} more", self.jobs[0].name, others - 1),
         };
         let (mut phases, mut work) = (Vec::new(), Work::default());
         for (name, jobs) in &sections {
             let is_only = sections.len() == 1;
-            let known = self.definitions.get(*name).cloned().unwrap_or_default();
+            let key = (jobs[0].name.clone(), jobs[0].group.clone());
+            let known = self.definitions.get(&key).cloned().unwrap_or_default();
             let prefix = if is_only { String::new() } else { format!("{name}.") };
             phases.push(self.phase(if is_only { "" } else { name }, jobs, &known, found));
             work.add(&prefix, &known);

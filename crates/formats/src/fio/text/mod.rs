@@ -174,6 +174,7 @@ impl Reader {
         let key = format!("{group} {}", after(rest, "pid=").unwrap_or_default());
         let job = Job {
             name: name.to_owned(),
+            group: group.to_owned(),
             key,
             printed: printed(rest).filter(|_| !is_of_server),
             error: after(rest, "err=").and_then(|it| it.trim_end_matches(':').parse().ok()),
@@ -345,7 +346,8 @@ impl Call {
         if let Some(bs) = block_size(rest, rw) {
             work.set_size("bs", &bs);
         }
-        self.define_job(name.trim(), work);
+        let group = rest.split(')').next().unwrap_or_default();
+        self.define_job(name.trim(), group, work);
     }
 }
 

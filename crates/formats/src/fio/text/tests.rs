@@ -33,6 +33,31 @@ Run status group 0 (all jobs):
    READ: bw=263MiB/s (276MB/s), 263MiB/s-263MiB/s (276MB/s-276MB/s), io=7900MiB, run=30001-30001msec
 ";
 
+#[test]
+fn jobs_of_one_name_that_ran_one_after_the_other_are_apart() {
+    let of = |group: u32, bs: &str, iops: u32| {
+        (
+            format!(
+                "r: (g={group}): rw=randread, bs=(R) {bs}-{bs}, (W) {bs}-{bs}, (T) {bs}-{bs}, \
+                 ioengine=libaio, iodepth=1\n"
+            ),
+            format!(
+                "r: (groupid={group}, jobs=1): err= 0: pid={group}: Mon Jul  2 01:01:41 2018\n  \
+                 read: IOPS={iops}, BW=1MiB/s (1MB/s)(9MiB/1000msec)\n"
+            ),
+        )
+    };
+    let parts = [of(0, "8192B", 400), of(1, "16.0KiB", 300)];
+    let heads: String = parts.iter().map(|(head, _)| head.as_str()).collect();
+    let reports: String = parts.iter().map(|(_, report)| report.as_str()).collect();
+    let imported = parse(&format!("{heads}fio-3.7\n{reports}")).unwrap();
+    let run = &imported.runs[0];
+    let iops: Vec<f64> = run.phases.iter().map(|phase| phase.figures[0].value).collect();
+    assert_eq!(iops, [400.0, 300.0]);
+    assert_eq!(run.phases[1].name, "r_g1");
+    assert_eq!((run.work.get("r_g0.bs"), run.work.get("r_g1.bs")), (Some("8k"), Some("16k")));
+}
+
 const OLD: &str = "\
 seq: (g=0): rw=read, bs=1M-1M/1M-1M/1M-1M, ioengine=sync, iodepth=1
 fio-2.14

@@ -13,11 +13,20 @@ use crate::quantity::{Comma, bytes_per_s, count, ns_of, split};
 use crate::sign::in_a_line;
 
 const STATISTICS: &str = " ioping statistics ---";
+const COMPLETED: &str = " requests completed in ";
 const TIMES: &str = "min/avg/max/mdev = ";
 
 /// True if a text contains such statistics.
 pub fn is_ioping(text: &str) -> bool {
     in_a_line(text, STATISTICS, |line| target(line).is_some())
+        || in_a_line(text, COMPLETED, is_rates)
+}
+
+/// `10 requests completed in 9.0 s, 233 iops, 233.1 MiB/s`, which may be all that was pasted.
+fn is_rates(line: &str) -> bool {
+    line.trim().split_once(COMPLETED).is_some_and(|(count, rest)| {
+        count.starts_with(|c: char| c.is_ascii_digit()) && rest.contains(" iops")
+    })
 }
 
 /// `--- PATH (ext4 /dev/sda3) ioping statistics ---`.
@@ -36,9 +45,16 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             finish(run.take(), &mut found);
             let options = std::mem::take(&mut options);
             run = Some(Run { line: line.number, target, options, figures: Vec::new() });
-        } else if let Some((_, given)) = text.split_once("ioping ") {
+        } else if let Some((_, given)) = text.split_once("ioping ").filter(|_| !is_rates(text)) {
             finish(run.take(), &mut found);
             given.clone_into(&mut options);
+        } else if is_rates(text) && run.as_ref().is_none_or(Run::has_rates) {
+            // The line above it, which names the target, was not pasted.
+            finish(run.take(), &mut found);
+            let options = std::mem::take(&mut options);
+            let mut headless = Run { line: line.number, target: "", options, figures: Vec::new() };
+            headless.take(line, text, &mut found);
+            run = Some(headless);
         } else if let Some(run) = &mut run {
             run.take(line, text, &mut found);
         }
@@ -59,7 +75,7 @@ impl Run<'_> {
     fn take(&mut self, line: Line, text: &str, found: &mut Found) {
         let figures = if let Some(times) = text.strip_prefix(TIMES) {
             times_of(times)
-        } else if text.contains(" requests completed in ") {
+        } else if text.contains(COMPLETED) {
             rates(text, "")
         } else if text.starts_with("generated ") {
             rates(text, "generated_")
@@ -71,6 +87,10 @@ impl Run<'_> {
             Some(more) if self.figures.len() < 10 => self.figures.extend(more),
             _ => found.unknown(line.number, text),
         }
+    }
+
+    fn has_rates(&self) -> bool {
+        self.figures.iter().any(|figure| figure.name == "iops")
     }
 
     fn has(&self, option: char) -> bool {

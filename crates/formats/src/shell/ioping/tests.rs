@@ -97,3 +97,14 @@ proptest::proptest! {
         proptest::prop_assert!(found.contains(&("lat_mean_ns".to_owned(), f64::from(us) * 1e3)));
     }
 }
+
+#[test]
+fn a_line_of_rates_alone_is_a_run() {
+    let line = "10 requests completed in 9.0 s, 233 iops, 2.0 MiB/s\n";
+    let text = format!("$ ioping -c 10 /\n....\n{line}\n$ ioping -c 10 /mnt\n....\n{line}");
+    assert!(is_ioping(&text));
+    let imported = parse(&text).unwrap();
+    assert_eq!(imported.runs.len(), 2);
+    check(line, &[("iops", 233.0), ("bytes_per_s", 2.0 * 1_048_576.0)]);
+    assert_eq!(parse(&format!("{OLD}{NEW}{line}")).unwrap().runs.len(), 3);
+}
