@@ -64,7 +64,7 @@ fn the_json_has_the_keys_of_the_fio_that_is_installed() {
         let ours = said.json();
         assert_eq!(ours["jobs"][1]["read"]["total_ios"], 512);
         assert_eq!(ours["jobs"].as_array().unwrap().len(), 2, "one entry for the group");
-        assert_eq!(ours["jobs"][0]["sync"]["total_ios"], 5);
+        assert_eq!(ours["jobs"][0]["sync"]["total_ios"], 4);
         // What fio writes is foreign to us.
         let apart = folder.path().join("theirs");
         fs::create_dir_all(&apart).unwrap();
@@ -179,4 +179,69 @@ fn the_program_is_asked_what_fio_is_asked() {
     file(folder.path(), "pasted", pasted);
     let said = drivelab(folder.path(), &["run", "--job", "pasted", "--json"]);
     assert_eq!(said.json()["jobs"].as_array().unwrap().len(), 2, "{said:?}");
+}
+
+#[test]
+fn sections_that_share_a_file_are_verified() {
+    let folder = folder();
+    let global = "[global]\nfilename=data\nsize=64k\nbs=4k\nverify=crc32c\n";
+    let run = |sections: &str| {
+        file(folder.path(), "v.fio", &format!("{global}{sections}"));
+        drivelab(folder.path(), &["run", "--job", "v.fio", "--json"])
+    };
+    let promised = |said: &crate::common::Said, job: usize| {
+        let found = &said.json()["jobs"][job]["verification"];
+        (found["promised"].as_u64(), found["good"].as_u64())
+    };
+    // A section that only reads checks what an earlier one wrote, also where that one checks nothing.
+    let later = run("[w]\nrw=randwrite\ndo_verify=0\n[r]\nstonewall\nrw=read\n");
+    assert_eq!(later.code, 0, "{later:?}");
+    assert_eq!(promised(&later, 1), (Some(16), Some(16)), "{later:?}");
+    // Parts of one file at the same time.
+    let parts = run("[a]\nrw=randwrite\n[b]\nrw=randwrite\noffset=64k\n");
+    assert_eq!(parts.code, 0, "{parts:?}");
+    assert_eq!(promised(&parts, 1), (Some(16), Some(16)), "{parts:?}");
+    run("[a]\nrw=write\n[b]\nrw=write\noffset=32k\n").failed(2, &["the same blocks", "stonewall"]);
+}
+
+#[test]
+fn several_files_of_a_job_are_all_used() {
+    let folder = folder();
+    let several = [
+        "fio",
+        "--name=x",
+        "--filename=a:b",
+        "--size=128k",
+        "--bs=4k",
+        "--rw=write",
+        "--iodepth=8",
+        "--ioengine=io_uring",
+        "--output-format=json",
+    ];
+    let said = drivelab(folder.path(), &several);
+    if said.err.contains("io_uring") && said.code != 0 {
+        return left_out("several files of a job", "no io_uring");
+    }
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.err.contains("4 of 8 outstanding requests"), "{said:?}");
+    let json = said.json();
+    let jobs = json["jobs"].as_array().unwrap().iter();
+    let writes: Vec<u64> = jobs.filter_map(|job| job["write"]["total_ios"].as_u64()).collect();
+    assert_eq!(writes.iter().sum::<u64>(), 32, "{said:?}");
+    let length = |name: &str| fs::metadata(folder.path().join(name)).unwrap().len();
+    assert_eq!((length("a"), length("b")), (64 << 10, 64 << 10));
+}
+
+#[test]
+fn files_may_be_created_only() {
+    let folder = folder();
+    let prepare = ["fio", "--create_only=1", "--filename=data", "--size=64k", "--name=prepare"];
+    let said = drivelab(folder.path(), &prepare);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(fs::metadata(folder.path().join("data")).unwrap().len(), 64 << 10);
+    file(folder.path(), "c.fio", "[c]\ncreate_only=1\nsize=64k\n[r]\nfilename=data\nrw=read\n");
+    let said = drivelab(folder.path(), &["run", "--job", "c.fio", "--json"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(said.json()["total"]["ios"], 16);
+    assert!(folder.path().join("c.0.0").exists());
 }

@@ -37,6 +37,8 @@ pub struct RunPlan {
     pub stamp: Stamp,
     /// Label everything written, and record it in this state file.
     pub verify_state: Option<PathBuf>,
+    /// Other plans of this process verify other parts of the target at the same time.
+    pub verifies_part: bool,
 }
 
 impl RunPlan {
@@ -55,6 +57,7 @@ impl RunPlan {
             allow_destructive: Vec::new(),
             stamp: Stamp::Io,
             verify_state: None,
+            verifies_part: false,
         }
     }
 

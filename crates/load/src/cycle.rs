@@ -295,8 +295,8 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
         if self.clock >= self.meter.end() {
             return Some(End::Runtime);
         }
-        // The last of them is flushed like the others.
-        if self.meter.done() >= self.number_ios && !self.flush_next() {
+        // The last of them is flushed like the others, unless only those between are.
+        if self.meter.done() >= self.number_ios && !self.must_flush() {
             return Some(End::NumberIos);
         }
         self.steady.then_some(End::Steady)
@@ -308,6 +308,15 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
         match &self.held {
             Some(held) => held.op == Op::Flush,
             None => self.requests.flush_next(),
+        }
+    }
+
+    /// True if a flush is next that is sent even behind the last request.
+    #[inline]
+    fn must_flush(&self) -> bool {
+        match &self.held {
+            Some(held) => held.op == Op::Flush,
+            None => self.requests.must_flush(),
         }
     }
 
@@ -326,7 +335,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
             }
             // A number of requests is met exactly: outstanding requests will be counted, too.
             let all = self.meter.done() + self.slots.in_use() as u64 >= self.number_ios;
-            if all && !flush {
+            if all && !self.must_flush() {
                 return Ok(Time::MAX);
             }
             let now = match stamped {

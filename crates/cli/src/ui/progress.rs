@@ -1,5 +1,6 @@
 //! Progress with an estimate, on stderr; bars on a terminal only.
 
+use std::io::IsTerminal as _;
 use std::io::Write as _;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -148,6 +149,19 @@ impl Progress {
     /// The same where the user knows how long it takes.
     pub(crate) fn announced(self) -> Self {
         self.course.lock().expect(HELD).is_announced = true;
+        self
+    }
+
+    /// The same, shown or not, regardless of the terminal.
+    pub(crate) fn shown(mut self, is_shown: bool) -> Self {
+        match (is_shown, self.show) {
+            (false, _) => {
+                self.bar.set_draw_target(ProgressDrawTarget::hidden());
+                self.show = Show::None;
+            }
+            (true, Show::Bar) if !std::io::stderr().is_terminal() => self.show = Show::Lines,
+            (true, _) => {}
+        }
         self
     }
 

@@ -59,6 +59,9 @@ pub struct Workload {
     /// sharing one cursor.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own_cursors: bool,
+    /// A number of writes is flushed only where another one follows, and not after the last.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fsync_between: bool,
     /// Sequential blocks from the end of the region to its beginning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub backwards: bool,

@@ -27,6 +27,7 @@ pub struct Requests {
     /// A block that was trimmed, and is written next.
     trimmed: Option<(Lba, Sectors)>,
     fsync: u32,
+    fsync_between: bool,
     sync: bool,
     writes_since_flush: u32,
     kinds: Rng,
@@ -53,6 +54,7 @@ impl Requests {
             zones: workload.strided.map(|zones| Walk::new(zones, used.first, used.end)),
             trimmed: None,
             fsync: workload.fsync,
+            fsync_between: workload.fsync_between,
             sync: workload.sync,
             writes_since_flush: 0,
             kinds: Rng::for_part(seed, 0),
@@ -102,6 +104,12 @@ impl Requests {
     #[inline]
     pub fn flush_next(&self) -> bool {
         self.fsync > 0 && self.writes_since_flush >= self.fsync
+    }
+
+    /// True if the flush that is next must be sent even if no request follows it.
+    #[inline]
+    pub fn must_flush(&self) -> bool {
+        self.flush_next() && !self.fsync_between
     }
 
     /// The distance of the zone that the next request is in from the first.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Invalid;
 use crate::histogram::Second;
-use crate::units::{Ratio, Span};
+use crate::units::{Bytes, Ratio, Span};
 
 /// The figure that must be steady, and the limit: `iops:2%` or `bw_slope:0.3%`, as in fio's
 /// `steadystate`.
@@ -15,10 +15,19 @@ use crate::units::{Ratio, Span};
 #[serde(into = "String", try_from = "String")]
 pub struct Criterion {
     figure: Figure,
-    /// The line through the window's seconds may rise or fall by this share of its mean per second;
-    /// otherwise no second may differ from the mean by more than the share.
+    /// The line through the window's seconds may rise or fall by the limit per second; otherwise no
+    /// second may differ from the mean by more than it.
     slope: bool,
-    limit: Ratio,
+    limit: Limit,
+}
+
+/// The largest permitted change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    /// A share of the mean.
+    Share(Ratio),
+    /// Requests, bytes or nanoseconds.
+    Absolute(u64),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,19 +71,23 @@ impl Steady {
         let values = last.iter().map(|second| figure.of(second));
         // 128 bits: the products of a busy second exceed 64.
         let (n, sum) = (i128::from(self.window), values.clone().sum::<i128>());
-        let limit = i128::from(limit.billionths());
-        let whole = i128::from(Ratio::ONE.billionths());
         if sum == 0 {
             return false;
         }
+        // The limit is `limit * of / whole`, times the number of seconds.
+        let whole = i128::from(Ratio::ONE.billionths());
+        let (limit, of, whole) = match limit {
+            Limit::Share(share) => (i128::from(share.billionths()), sum, whole),
+            Limit::Absolute(most) => (i128::from(most), n, 1),
+        };
         if !slope {
-            // |value - sum / n| <= limit * sum / n
-            return values.into_iter().all(|value| (value * n - sum).abs() * whole <= limit * sum);
+            // |value - sum / n| <= limit
+            return values.into_iter().all(|value| (value * n - sum).abs() * whole <= limit * of);
         }
         // The least-squares line over x = 0, 1, .. n - 1: slope = top / bottom.
         let top = (0..).zip(values).map(|(x, value): (i128, i128)| (2 * x - (n - 1)) * value);
         let (top, bottom) = (top.sum::<i128>(), n * (n * n - 1) / 6);
-        top.abs() * n * whole <= limit * sum * bottom
+        top.abs() * n * whole <= limit * of * bottom
     }
 }
 
@@ -94,7 +107,11 @@ impl fmt::Display for Criterion {
         let (name, ..) = names
             .find(|(_, figure, slope)| (*figure, *slope) == (self.figure, self.slope))
             .expect("every figure has a name, with and without its slope");
-        f.pad(&format!("{name}:{}", self.limit))
+        f.pad(&match (self.limit, self.figure) {
+            (Limit::Share(share), _) => format!("{name}:{share}"),
+            (Limit::Absolute(most), Figure::Latency) => format!("{name}:{most}ns"),
+            (Limit::Absolute(most), _) => format!("{name}:{most}"),
+        })
     }
 }
 
@@ -106,7 +123,16 @@ impl FromStr for Criterion {
         let mut names = NAMES.iter();
         let known = names.find(|(known, ..)| *known == name);
         let (_, figure, slope) = known.ok_or_else(|| not_a_criterion(text))?;
-        let limit = limit.strip_suffix('%').and(limit.parse().ok());
+        let limit = match (limit.ends_with('%'), figure) {
+            (true, _) => limit.parse().ok().map(Limit::Share),
+            (false, Figure::Iops) => limit.parse().ok().map(Limit::Absolute),
+            (false, Figure::Bandwidth) => {
+                limit.parse().ok().map(|most: Bytes| Limit::Absolute(most.get()))
+            }
+            (false, Figure::Latency) => {
+                limit.parse().ok().map(|most: Span| Limit::Absolute(most.ns()))
+            }
+        };
         let limit = limit.ok_or_else(|| not_a_criterion(text))?;
         Ok(Self { figure: *figure, slope: *slope, limit })
     }
@@ -115,7 +141,7 @@ impl FromStr for Criterion {
 fn not_a_criterion(text: &str) -> String {
     format!(
         "`{text}` is not a steady-state criterion: write `iops`, `bw` or `lat`, with `_slope` for \
-the trend, and a limit in percent: `iops_slope:0.3%`"
+the trend, and a limit in percent or in their unit: `iops_slope:0.3%`, `bw:4k`, `lat:50us`"
     )
 }
 
@@ -189,6 +215,21 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_may_have_the_unit_of_its_figure() {
+        check("iops:9", 0, &[100, 100, 100, 90], true);
+        check("iops:7", 0, &[100, 100, 100, 90], false);
+        check("iops_slope:10", 0, &[100, 110, 120, 130], true);
+        check("iops_slope:9", 0, &[100, 110, 120, 130], false);
+        // Ten requests of 4 KiB more each second.
+        check("bw_slope:40k", 0, &[100, 110, 120, 130], true);
+        check("bw_slope:39k", 0, &[100, 110, 120, 130], false);
+        check("lat:1us", 0, &[100, 10, 100, 90], true);
+        let text = |text: &str| text.parse::<Criterion>().unwrap().to_string();
+        assert_eq!(text("bw_slope:4k"), "bw_slope:4096");
+        assert_eq!(text("lat:50us"), "lat:50000ns");
+    }
+
+    #[test]
     fn the_first_seconds_may_be_left_out() {
         check("iops:2%", 2, &[100; 4], false);
         check("iops:2%", 2, &[100; 5], false);
@@ -201,7 +242,7 @@ mod tests {
             let text = format!("{name}:0.3%");
             assert_eq!(text.parse::<Criterion>().unwrap().to_string(), text);
         }
-        for wrong in ["iops", "iops:5", "size:3%", ""] {
+        for wrong in ["iops", "iops:", "bw:x", "lat:5", "size:3%", ""] {
             assert!(
                 wrong.parse::<Criterion>().unwrap_err().0.contains("iops_slope:0.3%"),
                 "{wrong}"

@@ -220,7 +220,7 @@ fn open_checked(plan: &RunPlan, census: &dyn Census) -> Result<(File, Option<Usa
         return Ok((writing::open_to_read(path)?, None));
     }
     let WritableTarget { file, usage } = writing::shared(path, &plan.allow_destructive, census)?;
-    if plan.verify_state.is_some() {
+    if plan.verify_state.is_some() && !plan.verifies_part {
         writing::alone(path, &file, census)?;
     }
     Ok((file, Some(usage)))

@@ -10,15 +10,15 @@ use drivelab_core::config::ConfigError;
 use drivelab_core::record::{RUN_SCHEMA, RunRecord, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::usage::Census as _;
-use drivelab_core::{Control, IoEngine, Polling, Refusal};
-use drivelab_engine::verify::Promise;
+use drivelab_core::{Control, IoEngine, JOBS_MAX, Polling, Refusal};
 use drivelab_engine::{LaidOut, Room, RunPlan};
 use drivelab_files::Folder;
-use drivelab_formats::fio::job::{self, Call, FileJob, Reading};
+use drivelab_formats::fio::job::{self, Call, FileJob, Reading, Verify};
 use drivelab_load::seed_of;
 use serde_json::{Value, json};
 
 use super::check::forbidden;
+use super::written::{self, Written};
 use crate::input;
 use crate::interrupt;
 use crate::measure::{self, LINUX};
@@ -55,6 +55,7 @@ pub struct Jobs {
     global: Vec<(String, String)>,
     laid_out: Vec<LaidOut>,
     drives: ModelledDrives,
+    written: Written,
     records: Vec<RunRecord>,
     tallies: Vec<Vec<Tally>>,
     total: Tally,
@@ -89,6 +90,7 @@ impl Jobs {
             tallies: Vec::new(),
             laid_out: Vec::new(),
             drives: ModelledDrives::default(),
+            written: Written::default(),
             records: Vec::new(),
             total: Tally::default(),
         })
@@ -107,6 +109,10 @@ impl Jobs {
     /// Makes the files that do not exist and are too small as their first job would make them.
     pub fn lay_out(&mut self) -> Result<(), Refusal> {
         self.laid_out = lay_out_for_all(&self.all, &self.request)?;
+        if self.all.iter().any(|job| job.create_only) {
+            self.laid_out.iter_mut().for_each(LaidOut::keep);
+            self.all.retain(|job| !job.create_only);
+        }
         Ok(())
     }
 
@@ -121,6 +127,7 @@ impl Jobs {
             lengths.push(of_job.len());
             plans_of_all.extend(of_job);
         }
+        written::share(&mut plans_of_all)?;
         debug_assert_eq!(lengths.iter().sum::<usize>(), plans_of_all.len(), "each is of one job");
         let times = plans_of_all
             .iter()
@@ -138,8 +145,9 @@ impl Jobs {
         self.laid_out.iter_mut().for_each(LaidOut::keep);
         let stated: Vec<_> = group.plans.iter().map(measure::stated).collect();
         let mut done = Together::new(&stated, made, &group.lengths);
+        self.written.add(&group.plans);
         if !control.stopped() {
-            verify(group, &mut done.records)?;
+            self.verify(group, &mut done.records)?;
         }
         let jobs = &self.all[self.records.len()..];
         for (record, job) in done.records.iter_mut().zip(jobs) {
@@ -149,6 +157,33 @@ impl Jobs {
         self.tallies.append(&mut done.tallies);
         self.total.follow(&done.total);
         debug_assert!(self.records.len() <= self.all.len(), "a job has one record");
+        Ok(())
+    }
+
+    /// Reads back what the jobs of a group wrote, or read, if requested. The state files remain, so
+    /// that it can be verified again.
+    fn verify(&self, group: &Group, records: &mut [RunRecord]) -> Result<(), Refusal> {
+        let mut plans = group.plans.iter();
+        debug_assert_eq!(records.len(), group.lengths.len(), "a job has one record");
+        let jobs = &self.all[self.records.len()..];
+        for ((record, length), job) in records.iter_mut().zip(&group.lengths).zip(jobs) {
+            let mut last = None;
+            for plan in plans.by_ref().take(*length) {
+                let found = match job.verify {
+                    Verify::No | Verify::Later => None,
+                    Verify::Written => Written::of(plan)?,
+                    // Copies that share a target check it once.
+                    Verify::Earlier if last == Some(&plan.path) => None,
+                    Verify::Earlier => self.written.check(plan)?,
+                };
+                last = Some(&plan.path);
+                let Some(found) = found else { continue };
+                match &mut record.verification {
+                    Some(all) => all.merge(found),
+                    None => record.verification = Some(found),
+                }
+            }
+        }
         Ok(())
     }
 
@@ -294,8 +329,12 @@ fn lay_out_for_all(jobs: &[FileJob], request: &JobRequest) -> Result<Vec<LaidOut
             if target.starts_with(target::PREFIX) {
                 continue;
             }
-            // Copies with one file begin in it one behind the other.
-            let last = if files.len() == 1 { job.numjobs.saturating_sub(1) } else { copy };
+            // Copies with the same files begin in them one behind the other.
+            let last = if files.len() == 1 || job.parts > 1 {
+                job.numjobs.saturating_sub(1)
+            } else {
+                copy
+            };
             let first = end.saturating_add(behind(copy));
             let (_, largest) = ends.entry(target).or_insert((first, first));
             *largest = end.saturating_add(behind(last)).max(*largest);
@@ -311,7 +350,8 @@ fn lay_out_for_all(jobs: &[FileJob], request: &JobRequest) -> Result<Vec<LaidOut
         if path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() < largest) {
             lengthen(path, size, jobs[0].seed)?;
         }
-        if largest > first {
+        let is_all = of_file.iter().any(|job| job.create_only);
+        if largest > first || is_all {
             let direct = of_file.iter().any(|job| job.direct);
             laid_out.extend(measure::lay_out_if_missing(path, size, jobs[0].seed, direct)?);
         }
@@ -391,11 +431,14 @@ fn plans(
 ) -> Result<Vec<RunPlan>, Refusal> {
     let files = targets(job, request);
     let has_regions = job.conduct.offset_increment.is_some_and(|step| step > Bytes::ZERO);
-    let is_divided = files.len() > 1 || has_regions;
+    // Of a TARGET that is taken instead of several files all threads are parts.
+    let parts = job.parts as usize;
+    let is_divided = parts == 1 && files.len() > 1 || has_regions;
     let copies = if is_divided { job.numjobs } else { 1 };
     let numjobs = if is_divided { 1 } else { job.numjobs };
     let ioengine: IoEngine = job.ioengine.parse()?;
-    let of = |(copy, target): (u32, &String)| {
+    let of = |(at, target): (u32, &String)| {
+        let (copy, part) = (at / job.parts, at % job.parts);
         let drive = drives.find(target, job.seed)?;
         let is_modelled = drive.is_some();
         let (path, length) = match drive {
@@ -412,15 +455,16 @@ fn plans(
             }
         })?;
         let workload = options.check().map_err(Refusal::request_error)?;
-        if job.verify {
+        if matches!(job.verify, Verify::Written | Verify::Later) {
             verification::refuse_impossible(&workload, is_modelled)?;
         }
         Ok(RunPlan {
             numjobs,
             conduct: job.conduct,
-            seed: seed_of(job.seed, job.number + copy),
+            seed: seed_of(seed_of(job.seed, job.number + copy), part * JOBS_MAX),
             ioengine: Some(ioengine),
-            verify_state: job.verify.then(|| state_of(job, target, copy)),
+            verify_state: matches!(job.verify, Verify::Written | Verify::Later)
+                .then(|| state_of(job, target, at)),
             polling: if is_modelled { Polling::default() } else { job.polling },
             direct: job.direct || is_modelled,
             allow_overwrite: request.permissions.overwrite,
@@ -428,7 +472,7 @@ fn plans(
             ..RunPlan::new(path, workload)
         })
     };
-    (0..copies).zip(files.iter().cycle()).map(of).collect()
+    (0..copies * job.parts).zip(files.iter().cycle()).map(of).collect()
 }
 
 /// The state file of a copy of a job whose writes are verified.
@@ -436,24 +480,6 @@ fn state_of(job: &FileJob, target: &str, copy: u32) -> PathBuf {
     let name = format!("{}.{}.{copy}", job.name.replace('/', "_"), job.number);
     let state = verification::state_path(Path::new(target));
     state.with_extension(format!("{name}.verify-state"))
-}
-
-/// Reads back what the jobs of a group wrote, if requested. The state files remain, so that
-/// it can be verified again.
-fn verify(group: &Group, records: &mut [RunRecord]) -> Result<(), Refusal> {
-    let mut plans = group.plans.iter();
-    debug_assert_eq!(records.len(), group.lengths.len(), "a job has one record");
-    for (record, length) in records.iter_mut().zip(&group.lengths) {
-        for plan in plans.by_ref().take(*length) {
-            let Some(state) = &plan.verify_state else { continue };
-            let found = verification::check(&plan.path, state, Promise::Acknowledged)?;
-            match &mut record.verification {
-                Some(all) => all.merge(found),
-                None => record.verification = Some(found),
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Bytes of a file or block device; nothing where there is none, or none to be seen.
@@ -480,6 +506,9 @@ fn entry_of((job, record): (&FileJob, &RunRecord)) -> Value {
     entry["threads"] = json!(record.jobs);
     if let Some(specimen) = &record.specimen {
         entry["specimen"] = json!(specimen);
+    }
+    if let Some(found) = &record.verification {
+        entry["verification"] = json!(found);
     }
     if let Some(written) = &record.flash {
         entry["flash"] = json!(written);

@@ -5,6 +5,7 @@ mod check;
 pub mod jobs;
 mod run;
 pub mod verification;
+mod written;
 
 pub use answer::{Answer, answer};
 pub use run::run;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use drivelab_core::record::Tally;
-use drivelab_formats::fio::job::{Call, FileJob, OutputFormat, Program};
+use drivelab_formats::fio::job::{Call, Eta, FileJob, OutputFormat, Program};
 use drivelab_host::root::Root;
 use drivelab_host::watch::{self, Sample};
 use drivelab_lab::archive::{entries, now_ms};
@@ -90,6 +90,11 @@ fn carry_out(call: Call, ui: Ui) -> Outcome {
         && let Some(group) = jobs.next_group()?
     {
         let progress = Progress::time(Duration::from_nanos(group.time.ns()), &group.name);
+        let progress = match program.eta {
+            Eta::Auto => progress,
+            Eta::Always => progress.shown(true),
+            Eta::Never => progress.shown(false),
+        };
         jobs.carry_out(&group, &progress.control())?;
     }
     let active = disks(&jobs, &before, &Sample::of_all(&root), begun.elapsed());

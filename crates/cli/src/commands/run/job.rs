@@ -31,7 +31,8 @@ pub(super) fn run(request: JobRequest, output: &Output, ui: Ui) -> Outcome {
     // What is printed is in the archive, also if the program is killed.
     let kept = match records {
         [only] if jobs.is_single() => output.keep.keep(vec![entries::run(only)], ui),
-        [] if interrupt::requested() => Exit::Done,
+        // Files were created only, if the run was not interrupted before.
+        [] => Exit::Done,
         records => output.keep.keep(entries::jobs(jobs.name(), &printed, records), ui),
     };
     // The figures are not lost with a file that cannot be written.

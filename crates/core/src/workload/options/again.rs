@@ -41,6 +41,7 @@ impl From<&Workload> for WorkloadOptions {
             blockalign: workload.blockalign,
             strided: workload.strided,
             own_cursors: workload.own_cursors.then_some(true),
+            fsync_between: workload.fsync_between.then_some(true),
             ..paced
         }
     }

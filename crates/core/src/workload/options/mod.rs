@@ -150,6 +150,7 @@ impl WorkloadOptions {
             random_share: self.random_share()?,
             blockalign: self.checked_blockalign()?,
             own_cursors: self.own_cursors.unwrap_or(false) && rw == Rw::ReadWrite,
+            fsync_between: self.fsync_between.unwrap_or(false) && fsync > 0,
             backwards: self.checked_backwards()?,
             stride: self.checked_stride(&blocks)?,
             strided: self.checked_strided(&blocks)?,

@@ -199,6 +199,8 @@ workload_options! {
     blockalign: Bytes = OF_JOB_FILES;
     /// Sequential reads and writes each have a cursor; one for both where absent.
     own_cursors: bool = OF_JOB_FILES;
+    /// The last write is not flushed, as no other follows it.
+    fsync_between: bool = OF_JOB_FILES;
     /// The zones that a job uses one after the other: bytes in each, its length, the gap behind.
     strided: Strided = OF_JOB_FILES;
 }

@@ -3,7 +3,7 @@
 mod program;
 mod words;
 
-pub use program::{OutputFormat, Program};
+pub use program::{Eta, OutputFormat, Program};
 
 use drivelab_core::Refusal;
 

@@ -36,16 +36,34 @@ pub struct FileJob {
     pub seed: u64,
     /// Jobs of the file, or of the command, before this one, copies included.
     pub number: u32,
+    /// Its files are created, and nothing else is done.
+    pub create_only: bool,
     /// A missing file may be created.
     pub may_create: bool,
     /// Accepted options without effect here, each with the reason.
     pub notes: Vec<String>,
-    /// Written data is labelled, and read back after the run.
-    pub verify: bool,
+    /// Files among which the work of each copy is divided; 1 where the copies share one file or
+    /// have one each.
+    pub parts: u32,
+    /// The way in which data is verified.
+    pub verify: Verify,
     /// The options of the section itself, as written.
     pub options: Vec<(String, String)>,
     /// The options of `[global]` that hold for it, in the list of all.
     pub inherited: std::ops::Range<usize>,
+}
+
+/// The way in which a job verifies data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verify {
+    /// It does not.
+    No,
+    /// Its writes are labelled, and read back after it.
+    Written,
+    /// Its writes are labelled, and not read back until a later job does.
+    Later,
+    /// It only reads, and what earlier jobs wrote to its targets is read back after it.
+    Earlier,
 }
 
 /// The command line that is equivalent to jobs.

@@ -13,11 +13,10 @@ mod number;
 mod option;
 mod problem;
 mod section;
-mod zones;
 
-pub use command::{COMMAND_LINE, Call, OutputFormat, Program};
+pub use command::{COMMAND_LINE, Call, Eta, OutputFormat, Program};
 pub use extent::{Extent, ExtentError};
-pub use file_job::{FileJob, command_line};
+pub use file_job::{FileJob, Verify, command_line};
 pub use line::Include;
 pub use option::names;
 
@@ -338,7 +337,24 @@ impl<'a> Reader<'a> {
         let number = self.group(&section)?;
         self.count(&section, number)?;
         let job = section.job(number, self.begun)?;
+        self.is_verifiable(&job)?;
         Ok(FileJob { inherited: self.earlier..self.jobs.global.len(), ..job })
+    }
+
+    /// Refuses to verify what no job of the file writes with labels.
+    fn is_verifiable(&self, job: &FileJob) -> Result<(), Refusal> {
+        let is_labelled = |earlier: &FileJob| {
+            matches!(earlier.verify, Verify::Written | Verify::Later)
+                && earlier.group < job.group
+                && earlier.targets.iter().any(|target| job.targets.contains(target))
+        };
+        if job.verify != Verify::Earlier || self.jobs.all.iter().any(is_labelled) {
+            return Ok(());
+        }
+        let wrong =
+            "`verify`: the job only reads, and no earlier one writes its file with `verify`";
+        Err(Refusal::request(wrong)
+            .hint("an earlier run: drivelab run TARGET --verify-only --verify-state FILE"))
     }
 
     /// Refuses too many sections, and more jobs than can be started together.

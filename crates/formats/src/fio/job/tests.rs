@@ -1,9 +1,10 @@
 //! Job files as found in guides.
 
 mod kinds;
+mod several;
 mod whole;
 
-use super::{FileJob, Reading, parse};
+use super::{FileJob, Reading, Verify, parse};
 use drivelab_core::Polling;
 use drivelab_core::config::ConfigError;
 use drivelab_core::units::{Bytes, Ratio, Span};
@@ -155,6 +156,8 @@ fn variables_come_from_the_caller() {
 #[test]
 fn what_cannot_be_done_is_named_with_what_to_write() {
     check_error("[a]\nverify=crc32c", 1, "`verify`", "--verify-only");
+    let other = "[w]\nrw=write\nfilename=g\nsize=1m\n[r]\nstonewall\nverify=md5\nfilename=f";
+    check_error(other, 5, "no earlier one writes", "--verify-only");
     check_error("[a]\niodpeth=4", 2, "`iodpeth`", "`iodepth`");
     check_error("[a]\nzonemod=zbd", 2, "neither drivelab's nor", "`zonemode`");
     check_error("[a]\nioengine=mmap", 2, "`mmap`", "psync");
@@ -200,9 +203,13 @@ fn the_verify_family_is_a_verification_of_ours() {
         let job = job(&format!("size=1m\nrw=randwrite\n{text}"));
         (job.verify, job.notes.len())
     };
-    assert_eq!(of("verify=crc32c\nverify_fatal=1\nverify_backlog=64"), (true, 3));
-    assert_eq!(of("verify=md5\ndo_verify=0"), (false, 2));
-    assert_eq!(of("verify=0"), (false, 0));
+    assert_eq!(of("verify=crc32c\nverify_fatal=1\nverify_backlog=64"), (Verify::Written, 3));
+    assert_eq!(of("verify=md5\ndo_verify=0"), (Verify::Later, 2));
+    assert_eq!(of("verify=0"), (Verify::No, 0));
+    let later = read(
+        "[global]\nfilename=f\nsize=1m\nverify=md5\n[w]\nrw=write\ndo_verify=0\n[r]\nstonewall",
+    );
+    assert_eq!(later[1].verify, Verify::Earlier);
 }
 
 #[test]

@@ -30,6 +30,25 @@ impl Choice for OutputFormat {
 }
 choice_as_text!(OutputFormat);
 
+/// Progress during a run (`--eta`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Eta {
+    /// It is shown on a terminal.
+    #[default]
+    Auto,
+    /// It is shown elsewhere, too.
+    Always,
+    /// It is not shown.
+    Never,
+}
+
+impl Choice for Eta {
+    const WHAT: &'static str = "time at which progress is shown";
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("auto", Self::Auto), ("always", Self::Always), ("never", Self::Never)];
+}
+choice_as_text!(Eta);
+
 /// Requests of a command line to the program itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own, as in fio")]
@@ -58,6 +77,8 @@ pub struct Program {
     pub allow_destructive: Vec<PathBuf>,
     /// `--no-archive`, which only drivelab has.
     pub no_archive: bool,
+    /// `--eta`.
+    pub eta: Eta,
     /// The version of terse lines, if one is named.
     pub terse_version: u8,
     /// Accepted options without effect here, each with the reason.
@@ -85,7 +106,7 @@ const FLAGS: &[&str] = &[
 
 /// Options without effect, with the reason.
 const WITHOUT_EFFECT: &[(&[&str], &str)] = &[
-    (&["eta", "eta-newline", "eta-interval"], "progress is shown by `--progress` of drivelab"),
+    (&["eta-newline", "eta-interval"], "progress is shown once in a while"),
     (&["status-interval"], "the result is written once, at the end"),
     (&["bandwidth-log"], "the result contains every second"),
     (&["warnings-fatal", "debug"], "every doubtful value is an error or noted"),
@@ -130,6 +151,10 @@ impl Program {
             "overwrite" if value.is_none() => self.overwrite = true,
             "minimal" => self.formats = vec![OutputFormat::Terse],
             "append-terse" => self.append(OutputFormat::Terse),
+            "eta" => {
+                let eta = Eta::from_name(value.unwrap_or_default()).map_err(Refusal::request);
+                return Some(eta.map(|eta| self.eta = eta));
+            }
             "output-format" => return Some(self.set_formats(value.unwrap_or_default())),
             "terse-version" if matches!(value, Some("3" | "4" | "5")) => {
                 self.terse_version = value.and_then(|it| it.parse().ok()).unwrap_or_default();

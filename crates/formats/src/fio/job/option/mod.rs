@@ -97,6 +97,7 @@ const OWN: &[(&[&str], Setter)] = &[
     }),
     (&["time_based"], |job, key, value| store(switch(key, value)?, &mut job.extent.time_based)),
     (&["end_fsync"], |job, key, value| store(switch(key, value)?, &mut job.conduct.end_fsync)),
+    (&["fsync_on_close"], |job, key, value| store(switch(key, value)?, &mut job.fsync_on_close)),
     (&["exitall"], |job, key, value| store(switch(key, value)?, &mut job.conduct.exit_all)),
     (&["stonewall", "wait_for_previous"], |job, key, value| {
         store(switch(key, value)?, &mut job.stonewall)
@@ -117,6 +118,7 @@ const OWN: &[(&[&str], Setter)] = &[
         Ok(())
     }),
     (&["allow_file_create"], |job, key, value| store(!switch(key, value)?, &mut job.no_create)),
+    (&["create_only"], |job, key, value| store(switch(key, value)?, &mut job.create_only)),
     (&["readonly"], |job, key, value| store(switch(key, value)?, &mut job.readonly)),
     (&["direct"], |job, key, value| store(switch(key, value)?, &mut job.direct)),
     (&["buffered"], |job, key, value| store(!switch(key, value)?, &mut job.direct)),
@@ -138,7 +140,7 @@ const OWN: &[(&[&str], Setter)] = &[
     (&["verify"], |job, key, value| {
         job.verify = !matches!(value, "0" | "none" | "null");
         if job.verify {
-            job.note(key, "what is written is labelled, and read back after the run");
+            job.note(key, "what is written is labelled, and read back after the job");
         }
         Ok(())
     }),
@@ -247,6 +249,7 @@ fn set_spelled(
     value: &str,
 ) -> Result<(), Refusal> {
     let value = match spelling {
+        Spelling::Plain if name == "ss" => with_unit(value),
         Spelling::Plain => value.to_owned(),
         Spelling::Count => section.base.number(key, value)?.0.to_string(),
         Spelling::Time { unit } => time(key, value, unit)?.to_string(),
@@ -256,15 +259,17 @@ fn set_spelled(
     set.map_err(|wrong| Refusal::request(format!("`{key}`: {wrong}"))).map(|_| ())
 }
 
+/// A limit of latency as a time; fio's default unit is the microsecond.
+fn with_unit(criterion: &str) -> String {
+    let has_none =
+        criterion.starts_with("lat") && criterion.ends_with(|c: char| c.is_ascii_digit());
+    format!("{criterion}{}", if has_none { "us" } else { "" })
+}
+
 /// The names of files, which add to those of `[global]`. They are resolved when the section is
 /// complete, because a directory may follow.
 fn add_names(section: &mut Section, value: &str) {
-    for name in super::names::split(value) {
-        match section.given {
-            None => section.given = Some(name),
-            Some(_) => section.more = section.more.take().or(Some(name)),
-        }
-    }
+    section.given.extend(super::names::split(value));
 }
 
 /// The kind of I/O; the number after the colon is the bytes that sequential I/O skips after each

@@ -118,7 +118,6 @@ pub(super) const WITHOUT_EFFECT: &[(&[&str], &str)] = &[
         "failed requests are counted, and the run continues",
     ),
     (&["allow_mounted_write"], "a mounted device is never written"),
-    (&["fsync_on_close"], "a flush after the end is not measured, as in fio"),
     (
         &["rate_min", "ratemin", "rate_iops_min", "rate_cycle", "ratecycle"],
         "a missed rate is marked in the result and does not end the job, as it would in fio",
@@ -268,7 +267,7 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
     ),
     (&["bs_unaligned", "blocksize_unaligned"], "blocks are whole sectors"),
     (&["rw_sequencer"], "`percentage_random` sets the share of sequential requests"),
-    (&["file_append", "pre_read", "create_only"], "create or read the file first"),
+    (&["file_append", "pre_read"], "create or read the file first"),
     (&["ramp_size"], "use `ramp_time`, in seconds"),
     (&["exit_what"], "`exitall` ends the jobs that run at the same time"),
     (&["client", "server", "remote-config", "section"], "a run uses this machine only"),

@@ -6,17 +6,17 @@ use drivelab_core::{Invalid, Refusal};
 
 /// The options of `zonemode=strided`.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Zones {
+pub(in crate::fio::job) struct Zones {
     /// True for `zonemode=strided`, false for `none`.
-    pub(super) is_strided: Option<bool>,
-    pub(super) size: Option<Bytes>,
-    pub(super) range: Option<Bytes>,
-    pub(super) gap: Option<Bytes>,
+    pub(in crate::fio::job) is_strided: Option<bool>,
+    pub(in crate::fio::job) size: Option<Bytes>,
+    pub(in crate::fio::job) range: Option<Bytes>,
+    pub(in crate::fio::job) gap: Option<Bytes>,
 }
 
 impl Zones {
     /// The zones; as in fio, a size alone makes some, whose length it is.
-    pub(super) fn strided(&self) -> Result<Option<Strided>, Refusal> {
+    pub(in crate::fio::job) fn strided(&self) -> Result<Option<Strided>, Refusal> {
         let Some(size) = self.size.filter(|size| *size > Bytes::ZERO) else {
             return match self.is_strided {
                 Some(true) => Err(Refusal::request("`zonemode=strided` needs `zonesize`")

@@ -1,14 +1,17 @@
 //! A section during reading.
 
+mod several;
+mod zones;
+
 use super::extent::Extent;
-use super::file_job::FileJob;
+use super::file_job::{FileJob, Verify};
 use super::names;
 use super::number::{Base, OFFSET_MAX, Part, Sided, differs};
 use super::problem::At;
-use super::zones::Zones;
 use drivelab_core::units::{Bytes, Ratio, Span};
 use drivelab_core::workload::{BlockSizes, Rw, WorkloadOptions};
 use drivelab_core::{JobSchedule, Polling, Refusal};
+use zones::Zones;
 
 /// The longest path that the kernel accepts (`PATH_MAX`).
 const NAME_BYTES_MAX: usize = 4096;
@@ -25,13 +28,10 @@ pub(super) struct Section {
     pub(super) name: String,
     pub(super) stonewall: bool,
     pub(super) wait_for: Option<String>,
-    /// The file, in its directory.
-    pub(super) filename: Option<String>,
-    /// Another of the job's files.
-    pub(super) second: Option<String>,
-    /// The names in this section so far, of which two are enough.
-    pub(super) given: Option<String>,
-    pub(super) more: Option<String>,
+    /// The files, in their directories.
+    pub(super) filenames: Vec<String>,
+    /// The names in this section so far.
+    pub(super) given: Vec<String>,
     pub(super) zones: Zones,
     pub(super) filename_format: Option<String>,
     pub(super) directory: Option<String>,
@@ -51,6 +51,8 @@ pub(super) struct Section {
     pub(super) locks_memory: bool,
     /// Missing files are not created (`allow_file_create=0`).
     pub(super) no_create: bool,
+    /// Nothing is done but to create the files.
+    pub(super) create_only: bool,
     /// A file follows when the previous one is complete (`file_service_type=sequential`).
     pub(super) in_sequence: bool,
     /// Nothing is written (`--readonly`).
@@ -63,6 +65,8 @@ pub(super) struct Section {
     pub(super) no_overlap: bool,
     pub(super) numjobs: Option<u32>,
     pub(super) conduct: JobSchedule,
+    /// As `end_fsync`: fio flushes at the end of a job for either, and once for both.
+    pub(super) fsync_on_close: bool,
     pub(super) seed: Option<u64>,
     pub(super) base: Base,
     pub(super) notes: Vec<String>,
@@ -85,12 +89,8 @@ impl Section {
     /// `[global]`, which keep the directory that was set there.
     pub(super) fn resolve_names(&mut self) {
         let folders = self.directories();
-        for name in [self.given.take(), self.more.take()].into_iter().flatten() {
-            let name = names::within(&folders, 0, &name);
-            match self.filename {
-                None => self.filename = Some(name),
-                Some(_) => self.second = self.second.take().or(Some(name)),
-            }
+        for name in std::mem::take(&mut self.given) {
+            self.filenames.push(names::within(&folders, 0, &name));
         }
     }
 
@@ -110,9 +110,10 @@ impl Section {
         let rw = self.kinds();
         self.workload.rw = Some(rw);
         self.permitted(rw)?;
-        self.one_file()?;
         self.memory()?;
         self.workload.own_cursors = Some(rw == Rw::ReadWrite);
+        self.workload.fsync_between = Some(true);
+        self.conduct.end_fsync |= self.fsync_on_close;
         // fio's default, not drivelab's: every block once before any is repeated.
         self.workload.norandommap.get_or_insert(false);
         self.block(rw)?;
@@ -121,6 +122,7 @@ impl Section {
         self.pace(rw)?;
         self.depth();
         self.engine();
+        let parts = self.divided()?;
         self.overlap(rw)?;
         let verify = self.verified(rw)?;
         self.sharing(rw);
@@ -135,6 +137,7 @@ impl Section {
         self.fits()?;
         Ok(FileJob {
             targets: self.targets()?,
+            parts,
             directories: self.directories(),
             name: self.name,
             group,
@@ -148,6 +151,7 @@ impl Section {
             conduct: self.conduct,
             seed: self.seed.unwrap_or(1),
             number,
+            create_only: self.create_only,
             may_create: !self.no_create && !self.readonly,
             notes: self.notes,
             verify,
@@ -195,18 +199,6 @@ impl Section {
         }
         let wrong = format!("the job `{}` writes (`rw={rw}`), which `readonly` forbids", self.name);
         Err(Refusal::request(wrong).hint("omit `--readonly`, or give the job `rw=read`"))
-    }
-
-    /// Refuses several files: their requests would share one depth, which drivelab cannot do.
-    fn one_file(&self) -> Result<(), Refusal> {
-        let (Some(one), Some(other)) = (&self.filename, &self.second) else { return Ok(()) };
-        let wrong = format!(
-            "the job `{}` uses several files, `{one}` and `{other}`: as in fio, each `filename` \
-             adds to those before it and in `[global]`",
-            self.name
-        );
-        Err(Refusal::request(wrong)
-            .hint("give each file a section: they start together, each with its own `iodepth`"))
     }
 
     /// Refuses less memory for the page cache where a job uses it.
@@ -257,6 +249,9 @@ impl Section {
     fn counts(&mut self, rw: Rw) {
         // As in fio, 0 is no limit.
         self.workload.number_ios = self.workload.number_ios.filter(|asked| *asked > 0);
+        if self.conduct.end_fsync && self.extent.loops > 1 && rw.writes() {
+            self.note("end_fsync", "one flush after the last loop; in fio one after each");
+        }
         let ramp = self.workload.ramp_time.is_some_and(|time| time > Span::ZERO);
         if ramp && !self.extent.time_based {
             let why = "the requests of the ramp are additional; in fio they count towards `size`";
@@ -400,31 +395,32 @@ impl Section {
         Err(Refusal::request(wrong).hint("omit `norandommap`, or `serialize_overlap`"))
     }
 
-    /// True if what the job writes is read back.
-    fn verified(&mut self, rw: Rw) -> Result<bool, Refusal> {
+    /// The way in which data is verified.
+    fn verified(&mut self, rw: Rw) -> Result<Verify, Refusal> {
         if !self.verify {
-            return Ok(false);
+            return Ok(Verify::No);
         }
         // A label would be written with each block, and no ledger says what a trim left.
         if rw.trims() {
             let wrong = "`verify`: what is trimmed has no label to read back";
             return Err(Refusal::request(wrong).hint("`rw=write` or `rw=randwrite`"));
         }
-        if !rw.writes() {
-            return Err(Refusal::request(
-                "`verify`: a job that only reads writes nothing to verify",
-            )
-            .hint("an earlier run: drivelab run TARGET --verify-only --verify-state FILE"));
-        }
         if self.no_verify {
-            self.note("do_verify", "nothing is read back, so that nothing is labelled either");
+            let why = "nothing is read back after the job; a later job that reads with `verify` \
+                       checks it";
+            self.note("do_verify", why);
         }
-        Ok(!self.no_verify)
+        Ok(match (rw.writes(), self.no_verify) {
+            (true, false) => Verify::Written,
+            (true, true) => Verify::Later,
+            (false, false) => Verify::Earlier,
+            (false, true) => Verify::No,
+        })
     }
 
     /// Shares of the target among jobs and files.
     fn sharing(&mut self, rw: Rw) {
-        if self.extent.files > 1 && self.filename.is_none() {
+        if self.extent.files > 1 && self.filenames.is_empty() {
             let files = self.extent.files;
             if rw.is_random() {
                 self.note("nrfiles", "one file as large as all of them together");
@@ -441,7 +437,7 @@ impl Section {
         } else {
             self.extent.files = 1;
         }
-        let several = self.numjobs.is_some_and(|jobs| jobs > 1) && self.filename.is_some();
+        let several = self.numjobs.is_some_and(|jobs| jobs > 1) && !self.filenames.is_empty();
         if several && !rw.is_random() && self.conduct.offset_increment.is_none() {
             if self.is_too_small_to_divide() {
                 self.conduct.offset_increment = Some(Bytes::ZERO);
@@ -470,8 +466,8 @@ impl Section {
     /// As fio names files: the job's name, the number of the copy, and the number of the file; in
     /// the directory, or in several in turn.
     fn targets(&self) -> Result<Vec<String>, Refusal> {
-        if let Some(name) = &self.filename {
-            return Ok(vec![name.clone()]);
+        if !self.filenames.is_empty() {
+            return Ok(self.filenames.clone());
         }
         let folders = self.directories();
         let format = self.filename_format.as_deref().unwrap_or("$jobname.$jobnum.$filenum");
