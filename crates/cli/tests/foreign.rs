@@ -209,3 +209,75 @@ fn results_of_fio_are_compared_run_by_run() {
     assert_eq!(said.code, 2, "{said:?}");
     assert!(said.err.contains("cut.json:95: the JSON is truncated"), "{said:?}");
 }
+
+/// Six runs of wrk, at about this rate.
+fn wrk(requests_per_s: u32) -> String {
+    let run = |at: u32| {
+        format!(
+            "Running 30s test @ http://127.0.0.1:8080/index.html\n  12 threads and 400 connections\n  \
+             Thread Stats   Avg      Stdev     Max   +/- Stdev\n    Latency   6{at}.91us    0.89ms  \
+             12.92ms   93.69%\n  Latency Distribution\n     50%  2{at}.00us\n     99%    5.8{at}ms\n  \
+             22464657 requests in 30.00s, 17.76GB read\nRequests/sec: {}\nTransfer/sec:    \
+             606.33MB\n",
+            requests_per_s + at
+        )
+    };
+    (1..=6).map(run).collect()
+}
+
+#[test]
+fn the_rate_of_wrk_decides_and_no_detail() {
+    let folder = folder();
+    file(folder.path(), "one.txt", &wrk(1000));
+    file(folder.path(), "two.txt", &wrk(1100));
+    let compared = drivelab(folder.path(), &["compare", "one.txt", "two.txt"]);
+    assert!(compared.out.contains("Faster in requests: `two` gives 10 % more"), "{}", compared.out);
+    let json = drivelab(folder.path(), &["compare", "one.txt", "two.txt", "--json"]).json();
+    assert_eq!(json["primary"], "requests");
+}
+
+#[test]
+fn percentiles_of_wrk2_are_those_of_wrk() {
+    let folder = folder();
+    let spectrum: String = (1..60).map(|at| format!("  {at}.0 0.{at:06} {at} 1.00\n")).collect();
+    let paced = wrk(1000)
+        .replace("Latency Distribution\n     50%", "Latency Distribution (HdrHistogram)\n 50.000%")
+        .replace("     99%", " 99.000%")
+        .replace(
+            "  22464657",
+            &format!("  Detailed Percentile spectrum:\n{spectrum}#[Mean = 0.6]\n-----\n  22464657"),
+        );
+    file(folder.path(), "wrk.txt", &wrk(1000));
+    file(folder.path(), "wrk2.txt", &paced);
+    let names = |name: &str| -> Vec<String> {
+        let json = drivelab(folder.path(), &["import", name, "--json"]).json();
+        assert_eq!(json["unknown"], serde_json::json!([]));
+        let results = json["results"].as_array().unwrap().iter();
+        results.map(|it| it["metric"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names("wrk.txt"), names("wrk2.txt"));
+    assert!(names("wrk2.txt").contains(&"requests_latency_p99".to_owned()));
+}
+
+#[test]
+fn lines_that_are_not_read_are_counted_and_details_are_named() {
+    let folder = folder();
+    let odd: String = (0..9).map(|at| format!("odd {at} of 9 things\n")).collect();
+    file(folder.path(), "odd.txt", &format!("{}{odd}", wrk(5)));
+    let odd = drivelab(folder.path(), &["import", "odd.txt"]).out;
+    assert_eq!(odd.matches("Not read: line").count(), 5, "{odd}");
+    assert!(odd.contains("Not read: 4 more lines, in the JSON."), "{odd}");
+    assert!(odd.contains("more figures (latencies, rates) are in the JSON"), "{odd}");
+    let report = "CrystalDiskMark 6.0.0 x64 (C) 2007-2017 hiyohiyo\n* MB/s = 1,000,000 bytes/s\n   \
+                  Sequential Read (Q= 32,T= 1) :   561.234 MB/s\n  Random Read 4KiB (Q=  8,T= 8) :   \
+                  401.345 MB/s [  97984.6 IOPS]\n";
+    file(folder.path(), "cdm.txt", report);
+    let said = drivelab(folder.path(), &["import", "cdm.txt"]).out;
+    assert!(said.contains("Note: 1 more figure (rates) is in the JSON."), "{said}");
+    let report = "KDiskMark (3.2.0): https://github.com/JonMagon/KDiskMark\n* MB/s = 1,000,000 \
+                  bytes/s\n\n[Read]\nSequential   1 MiB (Q=  8, T= 1):   561.234 MB/s [    548.1 \
+                  IOPS] < 14555.22 us>\n\nTarget: /home/a\n";
+    file(folder.path(), "kdm.txt", report);
+    let json = drivelab(folder.path(), &["import", "kdm.txt", "--json"]).json();
+    assert_eq!(json["unknown"], serde_json::json!([]));
+}
