@@ -260,6 +260,7 @@ fn bash_completes_studies_drives_and_values() {
         "generic-sata-consumer",
         "generic-sata-datacenter",
         "generic-sd",
+        "generic-smr",
         "generic-usb-stick",
     ];
     check(&["drivelab", "serve", "generic"], &generic);

@@ -105,6 +105,7 @@ impl Blueprint for ScsiDisk {
             notice: None,
             queue_pairs: None,
             flash: None,
+            shingles: None,
         };
         Ok(Drive::of_mechanism(model.to_owned(), attached, Disk::new(params)))
     }

@@ -27,9 +27,10 @@ use load::{Load, run};
 const KNOWN: u32 = 40;
 const HELD: u32 = 200;
 
-const CLASSES: [&str; 10] = [
+const CLASSES: [&str; 11] = [
     "generic-5400",
     "generic-10k",
+    "generic-smr",
     "generic-sata-consumer",
     "generic-sata-datacenter",
     "generic-nvme-consumer",

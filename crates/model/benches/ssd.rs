@@ -72,6 +72,7 @@ fn drive() -> Drive {
         notice: None,
         queue_pairs: None,
         flash: None,
+        shingles: None,
     };
     Drive::solid_state("bench".to_owned(), attached, Span::from_ns(3_300), parts)
         .expect("the parts make a drive")

@@ -84,6 +84,20 @@ pub struct Attachment {
     pub queue_pairs: Option<QueuePairs>,
     /// Scale and initial state of the flash; `None` without flash.
     pub flash: Option<ModelledFlash>,
+    /// Shingled tracks and what their media cache holds; `None` for other drives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shingles: Option<ModelledShingles>,
+}
+
+/// The shingled tracks of a disk that manages them itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct ModelledShingles {
+    /// Size of the media cache, which takes writes before they go to a band.
+    pub media_cache_bytes: u64,
+    /// Size of a band, which is written as a whole.
+    pub band_bytes: u64,
+    /// Its initial state: the media cache is full in the steady one.
+    pub precondition: Precondition,
 }
 
 impl Attachment {

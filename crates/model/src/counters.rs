@@ -23,6 +23,8 @@ pub struct Counters {
     pub destaged_runs: u64,
     /// Writes of parts of physical sectors, or of units of the map, that the drive read first.
     pub partial_writes: u64,
+    /// Bands of shingled tracks that were written again with what the media cache had of them.
+    pub bands_cleaned: u64,
     /// Bytes written to the flash: host data, data moved by garbage collection, and space left
     /// empty to complete pages.
     pub flash_written: [u64; 3],
@@ -61,6 +63,7 @@ impl Counters {
             cached_writes: self.cached_writes + other.cached_writes,
             destaged_runs: self.destaged_runs + other.destaged_runs,
             partial_writes: self.partial_writes + other.partial_writes,
+            bands_cleaned: self.bands_cleaned + other.bands_cleaned,
             flash_written: [0, 1, 2]
                 .map(|kind| self.flash_written[kind] + other.flash_written[kind]),
             max_tags_in_use: self.max_tags_in_use.max(other.max_tags_in_use),

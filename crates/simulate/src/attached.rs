@@ -24,7 +24,9 @@ pub fn to_model(profile: &str, about: &About) -> Attached {
         noted.set("completion", attached.notice.map(|notice| notice.to_string()));
         noted.set("queues", attached.queue_pairs.map(|pairs| pairs.to_string()));
         noted.set("scale", attached.flash.map(|flash| flash.scale.to_string()));
-        noted.set("precondition", attached.flash.map(|flash| flash.precondition.to_string()));
+        let state = attached.flash.map(|flash| flash.precondition);
+        let state = state.or(attached.shingles.map(|shingles| shingles.precondition));
+        noted.set("precondition", state.map(|state| state.to_string()));
         noted.set("spare_bytes", attached.flash.map(|flash| flash.spare_bytes));
         noted.set("trimmed", attached.flash.map(|flash| flash.trimmed.to_string()));
         noted.set("wire_mb_per_s", Some(attached.wire_bytes_per_s / 1_000_000));

@@ -92,6 +92,7 @@ pub(super) fn negotiate(
         guard_growth: None,
         queue_pairs,
         flash: None,
+        shingles: None,
         notice: completion_notice(model, controller, options)?,
     })
 }

@@ -3,7 +3,7 @@
 use drivelab_core::{Invalid, Ratio, Sectors, Span};
 
 use super::attach::{Front, HostSide, build_port, negotiate};
-use crate::about::{About, Attachment, ModelledFlash};
+use crate::about::{About, Attachment, ModelledFlash, ModelledShingles};
 use crate::controller::{Controller, Link};
 use crate::disk::Disk;
 use crate::disk::parts::Parts;
@@ -74,7 +74,11 @@ fn build_disk(
     seed: u64,
     host: HostSide,
 ) -> Result<Drive, BuildError> {
-    refuse(&model, "is a hard disk", &options.of_flash())?;
+    let not_here = options.of_flash().map(|(key, set)| {
+        // What shingled tracks hold decides as much as what flash holds.
+        (key, set && !(key == "precondition" && hdd.shingling.is_some()))
+    });
+    refuse(&model, "is a hard disk", &not_here)?;
     let (guard_ns, guard_growth) = match hdd.parts.order {
         Order::Fifo => (None, None),
         Order::ShortestPositioning { guard, .. } => (Some(guard.ns()), hdd.guard_growth),
@@ -89,13 +93,23 @@ fn build_disk(
         write_cache_bytes: hdd.parts.write_cache.map(|limits| limits.size.bytes()),
     };
     let attached = negotiate(&model, &front, options)?;
-    let attached = Attachment { guard_ns, guard_growth, ..attached };
+    let state = options.precondition.unwrap_or(hdd.precondition);
+    let shingles = hdd.shingling.map(|shape| ModelledShingles {
+        media_cache_bytes: shape.cache.bytes().get(),
+        band_bytes: shape.band.bytes().get(),
+        precondition: state,
+    });
+    let attached = Attachment { guard_ns, guard_growth, shingles, ..attached };
     let port = build_port(&front, &attached, host);
     // On ATA a flush is not a queued command.
     let flush_alone = hdd.interface == Interface::Sata;
     // The cache may be off in the options, while its size is a property of the drive.
     let write_cache = hdd.parts.write_cache.filter(|_| attached.write_cache_bytes.is_some());
     let disk = Disk::new(Parts { write_cache, ..hdd.parts.clone() }, port, seed);
+    let disk = match hdd.shingling {
+        Some(shape) => disk.shingled(shape, state == Precondition::Steady, seed),
+        None => disk,
+    };
     let stack = Box::new(Stack::new(&attached, flush_alone, disk));
     Ok(Drive::attached(model, attached, Body::Disk(stack)))
 }

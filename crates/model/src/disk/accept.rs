@@ -15,6 +15,9 @@ impl Disk {
     pub(super) fn take(&mut self, now: Time, tag: Tag, request: &Request, events: &mut Events) {
         self.counters.count(request.op);
         self.sequence += 1;
+        if let Some(shingled) = &mut self.shingled {
+            shingled.active = now;
+        }
         match request.op {
             Op::Read => self.accept_read(now, tag, request, events),
             Op::Write => self.accept_write(now, tag, request, events),
@@ -28,16 +31,21 @@ impl Disk {
                     self.make_room(now, events);
                     self.finish_flushes(now, events);
                 }
+                if let Some(shingled) = &mut self.shingled {
+                    shingled.log.forget(request.lba.get(), request.end().get());
+                }
                 self.answer_at_once(now, tag, events);
             }
         }
     }
 
     fn new_candidate(&self, now: Time, tag: Tag, request: &Request) -> Candidate {
+        let newest = self.shingled.as_ref().map(|shingled| shingled.log.locate(request.lba));
+        let place = newest.unwrap_or(request.lba);
         Candidate {
             lba: request.lba,
             sectors: request.sectors,
-            location: self.parts.mechanics.geometry.locate(request.lba),
+            location: self.parts.mechanics.geometry.locate(place),
             write: request.op == Op::Write,
             tag,
             ready: now,

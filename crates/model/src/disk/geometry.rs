@@ -78,6 +78,8 @@ pub(crate) struct Geometry {
     zones: Vec<Zone>,
     heads: u64,
     capacity: u64,
+    /// Sectors in front of the first address, which have those behind the last one.
+    reserved: u64,
 }
 
 impl Geometry {
@@ -108,7 +110,26 @@ impl Geometry {
             zones.push(zone);
         }
         debug_assert!(first >= capacity.get(), "the zones hold {first} sectors of {capacity}");
-        Self { zones, heads, capacity: capacity.get() }
+        Self { zones, heads, capacity: capacity.get(), reserved: 0 }
+    }
+
+    /// Keeps `reserved` sectors at the outer edge for the drive itself; their addresses begin
+    /// where those of the host end.
+    pub(crate) fn reserving(self, reserved: Sectors) -> Self {
+        let reserved = reserved.get();
+        let held = self.zones.last().map_or(0, |zone| zone.end);
+        debug_assert!(self.capacity + reserved <= held, "the zones have no room for it");
+        Self { reserved, ..self }
+    }
+
+    /// Where a sector lies, counted from the outer edge.
+    #[inline]
+    fn physical(&self, lba: u64) -> u64 {
+        if self.reserved == 0 {
+            return lba;
+        }
+        debug_assert!(lba < self.capacity + self.reserved, "{lba} is beyond the end");
+        if lba < self.capacity { lba + self.reserved } else { lba - self.capacity }
     }
 
     pub(crate) fn capacity(&self) -> Sectors {
@@ -136,8 +157,9 @@ impl Geometry {
             lba.get() < self.zones.last().map_or(0, |zone| zone.end),
             "{lba} is beyond the end"
         );
-        let zone = self.zone_of(lba.get());
-        let offset = lba.get() - zone.first;
+        let physical = self.physical(lba.get());
+        let zone = self.zone_of(physical);
+        let offset = physical - zone.first;
         let (track, sector) = (offset / zone.per_track, offset % zone.per_track);
         let (cylinder, head) = (track / self.heads, track % self.heads);
         let start = zone.track_start(cylinder, head, self.heads);

@@ -9,6 +9,7 @@ mod read_ahead;
 mod read_cache;
 mod read_on;
 pub(crate) mod seek;
+pub(crate) mod shingled;
 mod writing;
 
 use std::collections::VecDeque;
@@ -27,6 +28,7 @@ use parts::{Parts, Retries, UncachedWrites};
 use queue::{Candidate, Choosing, Heads, Order};
 use read_ahead::ReadAhead;
 use read_cache::ReadCache;
+use shingled::{Shingled, Shingling};
 use writing::WriteCache;
 
 /// Age at which cached data competes with waiting reads even while the cache is far from full, so
@@ -43,6 +45,8 @@ struct Access {
     /// Time at which the first sector was under the head.
     streaming_since: Time,
     ended: TransferEnd,
+    /// The first sector that it passed, and the one behind the last.
+    passed: [Lba; 2],
 }
 
 /// The path of the head for an access: when it came over the data, and how it ended.
@@ -76,6 +80,8 @@ pub(crate) struct Disk {
     /// The physical sectors of the last write, which are still in memory.
     written: (Lba, Lba),
     sequence: u64,
+    /// `None` where no tracks overlap.
+    shingled: Option<Box<Shingled>>,
     /// Records of destaged data; `None` until the first request for them.
     destaged: Option<Vec<Destaged>>,
     /// Steps; `None` until the first request for them.
@@ -106,6 +112,7 @@ impl Disk {
             next_lba: None,
             written: (Lba::ZERO, Lba::ZERO),
             sequence: 0,
+            shingled: None,
             destaged: None,
             watched: None,
             counters: Counters::default(),
@@ -113,8 +120,24 @@ impl Disk {
         }
     }
 
+    /// The same disk with overlapping tracks; its media cache is full of random writes if
+    /// `is_used`.
+    pub(crate) fn shingled(mut self, shape: Shingling, is_used: bool, seed: u64) -> Self {
+        let capacity = self.capacity();
+        let mut shingled = Shingled::new(shape, capacity);
+        if is_used {
+            shingled.fill(capacity, seed);
+        }
+        self.shingled = Some(Box::new(shingled));
+        self
+    }
+
     /// Commits the medium to the best of the ready accesses, if any.
     fn commit(&mut self, now: Time, order: Order, events: &mut Events) {
+        if self.shingled.is_some() {
+            self.commit_shingled(now, order, events);
+            return;
+        }
         loop {
             let ahead = self.head_of_read_ahead(now);
             let heads = Heads { now, arm: self.arm, next: self.next_lba, ahead };
@@ -189,11 +212,16 @@ impl Disk {
     ) {
         assert!(self.access.is_none(), "the medium serves one access at a time");
         let end = work.lba + work.sectors;
+        let mut passed = [work.lba, end];
         let (streaming_since, ended) = if let Some(ahead) = self.ahead.filter(|_| continues) {
             // Read-ahead is on its way already: buffered sectors need not be read again.
             let ended = ahead.finish(&self.parts.mechanics, end);
             assert!(ended.at >= now, "buffered data is answered from the buffer");
             (now, ended)
+        } else if self.shingled.is_some() {
+            let (passage, elsewhere) = self.pass_shingled(now, &work);
+            passed = elsewhere;
+            passage
         } else if let Some(passage) = self.write_of_parts(now, &work) {
             passage
         } else {
@@ -211,18 +239,19 @@ impl Disk {
         // The arm moves away: the stream is over.
         self.ahead = None;
         self.counters.medium_busy += ended.at.since(now);
-        self.access = Some(Access { work, cached, begun: now, streaming_since, ended });
+        self.access = Some(Access { work, cached, begun: now, streaming_since, ended, passed });
         self.note_begun(now, continues);
         events.push(ended.at, Event::MediumFree);
     }
 
     fn note_begun(&mut self, at: Time, continues_read_ahead: bool) {
-        let Some(Access { work, cached, streaming_since, ended, .. }) = self.access else { return };
+        let Some(access) = self.access else { return };
+        let Access { work, cached, streaming_since, ended, passed: [lba, _], .. } = access;
         self.note(|| {
             let access = watch::Access {
                 tag: (!cached).then_some(work.tag),
                 write: work.write,
-                lba: work.lba,
+                lba,
                 sectors: work.sectors,
                 continues_read_ahead,
                 on_sector: streaming_since,
@@ -279,10 +308,13 @@ impl Mechanism for Disk {
         let access = self.access.take().expect("the medium was busy");
         debug_assert_eq!(access.ended.at, now, "the access ends at its event");
         self.note(|| Step::Ended { at: now });
-        let Access { work, .. } = access;
+        let Access { work, passed: [_, next], .. } = access;
         let end = work.lba + work.sectors;
         self.arm = access.ended.arm;
-        self.next_lba = Some(end);
+        self.next_lba = Some(next);
+        if self.end_cleaning_step(now, events) {
+            return;
+        }
         if work.write {
             self.written = self.around(&work);
         }
@@ -305,7 +337,10 @@ impl Mechanism for Disk {
             let port = &mut self.port;
             let done = port.send_streamed(access.streaming_since, now, work.sectors);
             events.push(done, Event::Done { tag: work.tag, served_by: ServedBy::Medium });
-            self.start_read_ahead(access.ended, buffered..end);
+            // Behind data in a media cache there is nothing to read on.
+            if next == end {
+                self.start_read_ahead(access.ended, buffered..end);
+            }
         }
         self.make_room(now, events);
         self.finish_flushes(now, events);

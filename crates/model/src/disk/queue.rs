@@ -136,6 +136,12 @@ impl<'a> Choosing<'a> {
         self.best_among(list, 1, oldest)
     }
 
+    /// Like [`Choosing::best_of`] without the writes.
+    pub(crate) fn best_read_of(&mut self, list: &[Candidate]) -> Option<usize> {
+        // No write has this number.
+        self.best_among(list, 1, Some(u64::MAX))
+    }
+
     /// The loop for all lists.
     ///
     /// A drive with a full queue spends its time here, and the compiler inlines `cost` only if it

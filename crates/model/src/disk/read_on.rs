@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use drivelab_core::{Lba, Time};
+use drivelab_core::{Lba, Sectors, Time};
 
 use super::Disk;
 use super::mechanics::TransferEnd;
@@ -13,11 +13,20 @@ use crate::watch::Step;
 impl Disk {
     /// Lets the head follow the stream after a read until another access begins.
     pub(super) fn start_read_ahead(&mut self, ended: TransferEnd, read: Range<Lba>) {
-        if self.parts.read_segments > 0 {
-            let size = self.parts.read_ahead;
+        let size = self.read_ahead_from(read.end);
+        if self.parts.read_segments > 0 && size > Sectors::ZERO {
             self.ahead = ReadAhead::after(&self.parts.mechanics, ended, read, size);
             self.note_ahead();
         }
+    }
+
+    /// The sectors behind `end` that follow one another on the medium, as many as are read ahead.
+    fn read_ahead_from(&self, end: Lba) -> Sectors {
+        let size = self.parts.read_ahead;
+        let Some(shingled) = &self.shingled else { return size };
+        // What is in the media cache is elsewhere.
+        let elsewhere = shingled.log.first_from(end.get());
+        elsewhere.map_or(size, |first| size.min(Sectors::new(first - end.get())))
     }
 
     fn note_ahead(&mut self) {
@@ -41,8 +50,9 @@ impl Disk {
 
     /// Extends read-ahead, of which the host has consumed the stream up to `end`.
     pub(super) fn extend_read_ahead(&mut self, now: Time, end: Lba) {
+        let size = self.read_ahead_from(end);
         if let Some(ahead) = &mut self.ahead {
-            ahead.extend(&self.parts.mechanics, self.arm, now, end, self.parts.read_ahead);
+            ahead.extend(&self.parts.mechanics, self.arm, now, end, size);
             self.note_ahead();
         }
     }

@@ -30,6 +30,7 @@ profiles![
     "generic-sata-consumer",
     "generic-sata-datacenter",
     "generic-sd",
+    "generic-smr",
     "generic-usb-stick",
     "hitachi-hts542516k9sa00",
     "intel-x25m",

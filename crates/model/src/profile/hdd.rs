@@ -10,7 +10,8 @@ use crate::disk::mechanics::Mechanics;
 use crate::disk::parts::{Overheads, Parts, Retries, UncachedWrites, WriteCacheLimits};
 use crate::disk::queue::Order;
 use crate::disk::seek::{CurveFrom, SeekCurve, SeekTable};
-use crate::options::Switch;
+use crate::disk::shingled::Shingling;
+use crate::options::{Precondition, Switch};
 use crate::spindle::Spindle;
 
 /// A checked hard disk, which can be built without errors.
@@ -24,6 +25,9 @@ pub(crate) struct HddProfile {
     pub(crate) guard_growth: Option<f64>,
     pub(crate) interface: Interface,
     pub(crate) link: Link,
+    /// `None` where no tracks overlap.
+    pub(crate) shingling: Option<Shingling>,
+    pub(crate) precondition: Precondition,
     /// For SCSI, where the bus is not a SATA link.
     pub(crate) bus: ScsiBus,
 }
@@ -53,11 +57,13 @@ impl HddProfile {
             track: raw.track_skew.map_or(head_switch, |span| span.0),
             cylinder: raw.cylinder_skew.map_or(step.max(head_switch), |span| span.0),
         };
-        let zones = zone_sizes(raw, capacity, heads)?
+        let shingling = shingling(raw)?;
+        let reserved = shingling.map_or(Sectors::ZERO, |shape| shape.reserved());
+        let zones = zone_sizes(raw, capacity + reserved, heads)?
             .into_iter()
             .map(|(cylinders, per_track)| skews.apply(&spindle, cylinders, per_track))
             .collect::<Vec<_>>();
-        let geometry = Geometry::new(heads, capacity, &zones);
+        let geometry = Geometry::new(heads, capacity, &zones).reserving(reserved);
         // Only after the layout: the average seek is one over addresses, not over cylinders.
         let seeks = seek_times(raw, &geometry)?;
         let order = queue_order(raw, &spindle, short_seek(raw, &seeks, geometry.cylinders()))?;
@@ -103,6 +109,8 @@ impl HddProfile {
             },
         })
     }
+            shingling,
+            precondition: raw.precondition.unwrap_or_default(),
 
     pub(super) fn milli_rpm(&self) -> u64 {
         self.milli_rpm
@@ -116,6 +124,33 @@ fn memory_or(value: Option<Memory>, default: Sectors) -> Sectors {
 /// Times of the switch to the next track, which the layout leaves room for.
 #[derive(Debug, Clone, Copy)]
 struct Skews {
+/// The shingled tracks of a drive that has a media cache for them.
+fn shingling(raw: &Raw) -> Result<Option<Shingling>, Invalid> {
+    let Some(cache) = raw.media_cache_bytes else {
+        return match raw.band_bytes {
+            Some(_) => Err("`band_bytes` needs `media_cache_bytes`".into()),
+            None => Ok(None),
+        };
+    };
+    let physical_sector = raw.sector_bytes.map_or(Sectors::new(1), |bytes| bytes.0);
+    // Whole physical sectors: a band and a write in the log begin with one.
+    let whole = |sectors: Sectors| {
+        Sectors::new(sectors.get() / physical_sector.get() * physical_sector.get())
+    };
+    let band = whole(required(raw.band_bytes, "band_bytes")?.0);
+    let cache = whole(Sectors::new(cache.0.get() / 512));
+    if band < MIN_BAND || cache.get() < 4 * band.get() {
+        return Err("a band has at least 1 MiB, and the media cache at least four bands".into());
+    }
+    Ok(Some(Shingling {
+        band,
+        cache,
+        writes: required(raw.media_cache_writes, "media_cache_writes")?.0 as usize,
+        clean_after: required(raw.clean_after, "clean_after")?.0,
+        physical_sector,
+    }))
+}
+
     track: Span,
     cylinder: Span,
 }

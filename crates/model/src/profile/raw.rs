@@ -155,6 +155,13 @@ profile_keys! {
     write_cache: Switch,
     write_cache_bytes: Memory,
     write_cache_runs: Count<1, 1024>,
+    // Shingled tracks.
+    band_bytes: Memory,
+    media_cache_bytes: MediaCache,
+    /// Entries of the map of the media cache.
+    media_cache_writes: Count<64, 100_000_000>,
+    /// Idle time after which it is cleaned.
+    clean_after: Patience,
     // Queue.
     queue_depth: Count<1, 1023>,
     order: OrderName,
@@ -283,7 +290,7 @@ impl Lacks {
 
 /// The tables of a profile. Leaf keys are unique over all of them, so that an override may omit the
 /// heading.
-pub(super) const TABLES: [&str; 14] = [
+pub(super) const TABLES: [&str; 15] = [
     "drive",
     "geometry",
     "seek",
@@ -292,6 +299,7 @@ pub(super) const TABLES: [&str; 14] = [
     "overhead",
     "tail",
     "flash",
+    "shingled",
     "translation",
     "processing",
     "modelled",

@@ -20,7 +20,7 @@ macro_rules! open {
 open! {
     String, Kind, Capacity, SectorSize, Sigma, Interface, Link, Scale, Precondition => None;
     Short, Patience => Some(Nature::Time);
-    Memory, SlcSize => Some(Nature::Memory);
+    Memory, SlcSize, MediaCache => Some(Nature::Memory);
     Share => Some(Nature::Share);
     Rpm, Growth, Shape, Factor => Some(Nature::Number);
     OrderName, VictimsName, Switch => Some(Nature::Name);
@@ -150,6 +150,8 @@ impl Factor {
     )]
     pub(super) fn times(self, span: Span) -> Span {
         Span::from_ns(libm::round(self.0 * span.ns() as f64) as u64)
+    /// The area of a disk that takes writes before they go to overlapping tracks.
+    MediaCache(Bytes): Bytes::mib(64)..=Bytes::gib(1024), "is not a size from 64 MiB to 1 TiB";
     }
 }
 

@@ -75,6 +75,7 @@ fn drive(parts: SsdParts, tags: usize) -> Stack<Ssd> {
         notice: None,
         queue_pairs: None,
         flash: None,
+        shingles: None,
     };
     let port = Port::new(attached.wire_bytes_per_s, PER_COMMAND);
     Stack::new(&attached, true, Ssd::new(parts, port, attached.commands_at_once()).unwrap())

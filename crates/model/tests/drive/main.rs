@@ -18,4 +18,5 @@ mod mixed;
 mod profiles;
 mod published;
 mod queue;
+mod shingled;
 mod writes;

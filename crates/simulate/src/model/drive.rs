@@ -4,10 +4,10 @@ use drivelab_core::record::{Attached, FlashWritten, Mark, MarkId, RunRecord, Spe
 use drivelab_core::units::Bytes;
 use drivelab_core::{Control, Refusal, Target as _};
 use drivelab_load::{VirtualJobs, VirtualTarget};
-use drivelab_model::Drive;
 use drivelab_model::options::{DriveSpec, Options};
 use drivelab_model::profile::{Missing, Profile};
 use drivelab_model::stack::HostSyncs;
+use drivelab_model::{About, Drive};
 
 use super::{build, not_made, settings};
 use crate::attached;
@@ -37,6 +37,11 @@ impl ModelledDrive {
         let target = VirtualTarget::new(HostSyncs::new(drive, &about));
         let (profile, options) = (profile.clone(), spec.options);
         Ok(Self { attached, scaled, specimen, profile, options, target })
+    }
+
+    /// Its description.
+    pub(crate) fn about(&self) -> &About {
+        self.target.device().device().about()
     }
 
     /// The capacity.

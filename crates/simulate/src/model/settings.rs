@@ -52,6 +52,21 @@ fn flash(attached: &Attachment) -> Vec<(String, String)> {
     rows.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
+/// The rows that only a disk with shingled tracks has.
+fn shingled(attached: &Attachment) -> Vec<(String, String)> {
+    let Some(shingles) = attached.shingles else { return Vec::new() };
+    let state = match shingles.precondition {
+        Precondition::Fresh | Precondition::Full => "empty",
+        Precondition::Steady => "full of random writes",
+    };
+    let (cache, band) = (Bytes::new(shingles.media_cache_bytes), Bytes::new(shingles.band_bytes));
+    let rows = [
+        ("shingled tracks", format!("bands of {band}")),
+        ("media cache", format!("{cache}, {state} ({})", shingles.precondition)),
+    ];
+    rows.map(|(name, value)| (name.to_owned(), value)).to_vec()
+}
+
 /// Everything that is set about a drive, as names and values for people.
 pub fn settings(about: &About) -> Vec<(String, String)> {
     let mut settings = vec![("drive".to_owned(), about.model.clone())];
@@ -83,6 +98,7 @@ pub fn settings(about: &About) -> Vec<(String, String)> {
     ];
     settings.extend(rows.map(|(name, value)| (name.to_owned(), value)));
     settings.extend(flash(attached));
+    settings.extend(shingled(attached));
     settings.extend(about.tier.iter().flat_map(|tier| before(tier)));
     settings
 }

@@ -1,0 +1,92 @@
+//! Shingled tracks behind a media cache, as drives that manage them hide them.
+//!
+//! Tracks of a band overlap, so that a band is written from its beginning. Writes that do not
+//! continue one go to a log on the medium, the media cache, from which the drive moves them to
+//! their bands when the host is idle, or when the log is full and the host waits. The sequence of a
+//! cleaning follows what Aghayev and Desnoyers saw of two drives ("Skylight", FAST 2015): bands in
+//! the order of the log, each read, merged, and written in full.
+
+mod bands;
+mod cleaning;
+mod log;
+mod serve;
+
+use drivelab_core::{Rng, Sectors, Span, Time};
+
+pub(in crate::disk) use bands::Bands;
+pub(in crate::disk) use cleaning::Job;
+pub(in crate::disk) use log::{Log, Piece};
+
+/// The sizes of bands and media cache, and when the drive cleans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shingling {
+    pub(crate) band: Sectors,
+    /// The area of the log.
+    pub(crate) cache: Sectors,
+    /// Entries of its map.
+    pub(crate) writes: usize,
+    /// The host has sent nothing for as long when the drive begins to clean.
+    pub(crate) clean_after: Span,
+    pub(crate) physical_sector: Sectors,
+}
+
+impl Shingling {
+    /// What the medium holds in front of the first address: the log, and a band that is written
+    /// there before it is written in place, so that a power cut spoils one of them at most.
+    pub(crate) fn reserved(&self) -> Sectors {
+        self.cache + self.band
+    }
+}
+
+/// The state of shingled tracks.
+#[derive(Debug, Clone)]
+pub(crate) struct Shingled {
+    pub(in crate::disk) shape: Shingling,
+    pub(in crate::disk) log: Log,
+    pub(in crate::disk) bands: Bands,
+    /// The band that is being cleaned.
+    pub(in crate::disk) job: Option<Job>,
+    /// The medium is at a step of the job.
+    pub(in crate::disk) at_step: bool,
+    /// The last access was one of the host's: where both wait they take turns.
+    pub(in crate::disk) host_was_served: bool,
+    /// The last arrival or end of a request.
+    pub(in crate::disk) active: Time,
+    /// An event that ends the idle time is on its way.
+    pub(in crate::disk) wakes_at: Option<Time>,
+    pieces: Vec<Piece>,
+}
+
+impl Shingled {
+    pub(in crate::disk) fn new(shape: Shingling, capacity: Sectors) -> Self {
+        Self {
+            shape,
+            log: Log::new(shape, capacity),
+            bands: Bands::new(shape.band, capacity),
+            job: None,
+            at_step: false,
+            host_was_served: false,
+            active: Time::ZERO,
+            wakes_at: None,
+            pieces: Vec::new(),
+        }
+    }
+
+    /// Fills the media cache as random writes of 4 KiB do.
+    pub(in crate::disk) fn fill(&mut self, capacity: Sectors, seed: u64) {
+        const WRITE: Sectors = Sectors::new(8);
+        let mut rng = Rng::for_part(seed, 1);
+        while self.log.has_room(WRITE, 0) {
+            let unit = rng.below(capacity.get() / WRITE.get());
+            self.log.append(drivelab_core::Lba::new(unit * WRITE.get()), WRITE);
+        }
+    }
+
+    pub(in crate::disk) fn has_room(&self, sectors: Sectors) -> bool {
+        self.log.has_room(sectors, self.bands.unfinished())
+    }
+
+    pub(in crate::disk) fn is_clean(&self) -> bool {
+        self.log.is_empty() && self.bands.are_finished() && self.job.is_none()
+    }
+}
