@@ -67,7 +67,9 @@ pub fn build_bare(profile: &Profile, options: &Options, seed: u64) -> Result<Dri
         let whole = Options { offset: None, ..*options };
         return behind(build_bare(profile, &whole, seed)?, offset);
     }
-    let options = Options { scheduler: Some(Scheduler::None), ..*options };
+    // A drive without an attachment has no elevator to leave out.
+    let none = profile.is_attached().then_some(Scheduler::None);
+    let options = Options { scheduler: none.or(options.scheduler), ..*options };
     if options.tier.is_none() && options.tier_option().is_none() && options.is_single_drive() {
         single::on_host(profile, &options, seed, HostSide::Real)
     } else {

@@ -307,6 +307,29 @@ impl Profile {
         }
     }
 
+    /// The part of the flash at which reads find what they find in all of it; `None` without flash.
+    pub fn scale_for_reads(&self) -> Option<Scale> {
+        match &self.body {
+            Body::Ssd(ssd) => Some(ssd.scale_for_reads()),
+            Body::Hdd(_) | Body::Other(_) | Body::Volume(_) | Body::Fixed { .. } => None,
+        }
+    }
+
+    /// Returns true for a volume of a cloud.
+    pub fn is_volume(&self) -> bool {
+        matches!(self.body, Body::Volume(_))
+    }
+
+    /// Returns true for a disk with shingled tracks that it manages itself.
+    pub fn is_shingled(&self) -> bool {
+        matches!(&self.body, Body::Hdd(hdd) if hdd.shingling.is_some())
+    }
+
+    /// Returns true for a drive on a controller, which has the settings of one.
+    pub(crate) fn is_attached(&self) -> bool {
+        !matches!(self.body, Body::Volume(_) | Body::Fixed { .. })
+    }
+
     /// Returns true for a solid-state drive.
     pub fn is_solid_state(&self) -> bool {
         matches!(self.body, Body::Ssd(_))

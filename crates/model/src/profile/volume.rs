@@ -1,6 +1,6 @@
 //! Conversion of a volume's profile keys to checked parts.
 
-use drivelab_core::{Invalid, Sectors, Span, invalid};
+use drivelab_core::{Bytes, Invalid, Sectors, Span, invalid};
 
 use super::raw::{Raw, required};
 use crate::drive::{Limit, VolumeParts};
@@ -13,7 +13,7 @@ pub(super) fn assemble(raw: &Raw) -> Result<VolumeParts, Invalid> {
     let burst_iops = raw.burst_iops.map(|count| u64::from(count.0));
     let credits = raw.burst_credits.map(|count| u64::from(count.0));
     let ios = limit(iops(raw, capacity)?, [burst_iops, credits], "iops", "burst_credits")?;
-    let bytes = match raw.bytes_per_s {
+    let bytes = match bytes_per_s(raw, capacity)? {
         None if raw.burst_bytes_per_s.is_some() => {
             return Err("`burst_bytes_per_s` needs `bytes_per_s`".into());
         }
@@ -21,7 +21,7 @@ pub(super) fn assemble(raw: &Raw) -> Result<VolumeParts, Invalid> {
         Some(base) => {
             let burst = [raw.burst_bytes_per_s, raw.burst_bytes];
             let burst = burst.map(|bytes| bytes.map(|bytes| bytes.0.get()));
-            Some(limit(base.0.get(), burst, "bytes_per_s", "burst_bytes")?)
+            Some(limit(base, burst, "bytes_per_s", "burst_bytes")?)
         }
     };
     let io = raw.io_bytes.map_or(IO, |bytes| bytes.0);
@@ -36,6 +36,19 @@ pub(super) fn assemble(raw: &Raw) -> Result<VolumeParts, Invalid> {
         io,
         first_touch: raw.first_touch.map(|span| span.0).filter(|span| *span > Span::ZERO),
     })
+}
+
+/// The bytes a second of a volume of this size.
+fn bytes_per_s(raw: &Raw, capacity: Sectors) -> Result<Option<u64>, Invalid> {
+    match (raw.large_gib, raw.large_bytes_per_s) {
+        (Some(gib), Some(rate)) if capacity.bytes() > Bytes::gib(u64::from(gib.0)) => {
+            Ok(Some(rate.0.get()))
+        }
+        (Some(_), None) | (None, Some(_)) => {
+            Err("`large_gib` and `large_bytes_per_s` need each other".into())
+        }
+        _ => Ok(raw.bytes_per_s.map(|rate| rate.0.get())),
+    }
 }
 
 /// The requests a second of a volume of this size.

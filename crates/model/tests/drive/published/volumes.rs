@@ -80,6 +80,39 @@ fn gp2_by_size_is_as_in_the_table() {
     }
 }
 
+/// Throughput of gp2 by size: 128 MiB/s up to 170 GiB, 250 MiB/s above, which requests of 256 KiB
+/// pay for with credits below 334 GiB.
+#[test]
+fn the_throughput_of_gp2_is_as_in_the_table() {
+    for (gib, mib_per_s) in
+        [(1_u64, 128.0), (170, 128.0), (171, 250.0), (334, 250.0), (2000, 250.0)]
+    {
+        let mut drive = volume("aws-gp2", &format!("capacity_bytes = {}\n", gib << 30_u64));
+        let made = rates(&mut drive, 64, 256, 12);
+        let mean = made[2..].iter().sum::<u64>() as f64 / 10.0 / 4.0;
+        assert!(near(mean, mib_per_s), "{gib} GiB: {mean}");
+    }
+    // A rate that a file states holds at any size.
+    let keys = format!("capacity_bytes = {}\nbytes_per_s = \"200M\"\n", 500_u64 << 30_u64);
+    let made = rates(&mut volume("aws-gp2", &keys), 64, 256, 12);
+    let mean = made[2..].iter().sum::<u64>() as f64 / 10.0 / 4.0;
+    assert!(near(mean, 200.0), "{mean}");
+}
+
+#[test]
+fn a_volume_goes_to_a_real_host_without_an_elevator() {
+    let profile = Profile::embedded("aws-gp2").unwrap();
+    for name in ["aws-gp2", "azure-p20", "fixed"] {
+        let profile = Profile::embedded(name).unwrap();
+        let drive = drivelab_model::build_bare(&profile, &Options::default(), 1).unwrap();
+        assert!(drive.about().attached.is_none(), "{name}");
+    }
+    let mut options = Options::default();
+    options.set("scheduler", "deadline").unwrap();
+    let refusal = drivelab_model::build_bare(&profile, &options, 1).unwrap_err();
+    assert!(refusal.to_string().contains("it has no `scheduler`"), "{refusal}");
+}
+
 /// Requests and MiB a second at the sizes of request that decide for either limit.
 #[test]
 fn gp3_and_io2_are_as_provisioned() {
