@@ -91,6 +91,25 @@ impl Map {
         self.valid[block.index()] += 1;
     }
 
+    /// Maps `count` unmapped units from `unit` on to the slots of `block` from `slot` on.
+    pub(super) fn bind_run(&mut self, unit: Unit, slot: Slot, block: Block, count: u32) {
+        let (units, slots) = (unit.0..unit.0 + count, slot.0..slot.0 + count);
+        debug_assert!(units.clone().all(|unit| self.slot_of(Unit(unit)).is_none()), "{unit:?}");
+        debug_assert!(slots.clone().all(|slot| !self.is_valid(Slot(slot))), "{slot:?}");
+        let (first, length) = (unit.index(), count as usize);
+        for (to, slot) in self.to_slot[first..first + length].iter_mut().zip(slots.clone()) {
+            *to = slot;
+        }
+        let first = slot.index();
+        for (to, unit) in self.to_unit[first..first + length].iter_mut().zip(units) {
+            *to = unit;
+        }
+        for slot in slots {
+            self.is_valid[Slot(slot).index() / 64] |= 1 << (slot % 64);
+        }
+        self.valid[block.index()] += count;
+    }
+
     /// Invalidates the slot of `unit` and returns it.
     #[inline]
     pub(super) fn release(&mut self, unit: Unit) -> Option<Slot> {

@@ -221,13 +221,19 @@ impl Ftl {
         if self.room(die) <= self.reserved(die) + u64::from(padding) {
             return false;
         }
-        let reserve = self.low_water + 1;
-        let most = (self.shape.blocks_per_die - reserve) * self.shape.slots_per_block - padding;
-        if self.dies[die.index()].valid < most {
+        if self.dies[die.index()].valid < self.most_valid() {
             return true;
         }
         // An overwrite on the same die does not increase its valid units.
         self.map.slot_of(unit).is_some_and(|slot| self.shape.die_of_slot(slot) == die)
+    }
+
+    /// Valid units of a die from which on collection would gain nothing.
+    #[inline]
+    fn most_valid(&self) -> u32 {
+        let reserve = self.low_water + 1;
+        let padding = self.page_slots - 1;
+        (self.shape.blocks_per_die - reserve) * self.shape.slots_per_block - padding
     }
 
     /// Returns true if `die` has too little free space and must be collected.

@@ -14,7 +14,16 @@ impl Ftl {
     pub fn fill(&mut self, units: u32) {
         let mut die = Die(0);
         let dies = self.shape.dies;
-        for unit in (0..units.min(self.shape.units)).map(Unit) {
+        let units = units.min(self.shape.units);
+        let mut first = 0;
+        // Nearly all of it page by page, as long as the next die has space for a page.
+        if self.written.host == 0 {
+            while units - first >= self.page_slots && self.write_page(die, Unit(first)) {
+                first += self.page_slots;
+                die = Die((die.0 + 1) % dies);
+            }
+        }
+        for unit in (first..units).map(Unit) {
             let slot = loop {
                 match self.try_write(die, unit) {
                     Some(slot) => break slot,
@@ -26,6 +35,27 @@ impl Ftl {
             }
         }
         self.complete_pages();
+    }
+
+    /// Writes a page of units without slots to `die`, like as many calls of [`Self::try_write`];
+    /// false, and nothing is written, unless all of them succeed.
+    fn write_page(&mut self, die: Die, first: Unit) -> bool {
+        let count = self.page_slots;
+        let last = u64::from(count - 1);
+        let begun = self.begun_page(die).is_some();
+        if begun || self.room(die) <= self.reserved(die) + 2 * last {
+            return false;
+        }
+        if self.dies[die.index()].valid + count > self.most_valid() {
+            return false;
+        }
+        let (open, slot) = self.open(die);
+        self.map.bind_run(first, slot, open.block, count);
+        self.dies[die.index()].valid += count;
+        self.written.host += u64::from(count);
+        // Its last slot ends the block as that of a single write would.
+        self.advance(die, super::Frontier { used: open.used + count - 1, ..open });
+        true
     }
 
     /// Brings the empty drive into the stationary state of random writes to the first `units`

@@ -300,6 +300,38 @@ fn the_computed_steady_state_is_the_one_that_writing_reaches() {
     }
 }
 
+/// A drive that is nearly full has dies that take no more.
+#[test]
+fn filling_by_pages_places_units_as_filling_one_by_one() {
+    for (units, page_slots) in [(4_001, 1), (4_002, 4), (4_100, 8), (5_400, 8)] {
+        let shape = Shape { dies: 3, blocks_per_die: 60, slots_per_block: 32, units };
+        let rules = Rules { choice: Choice::Greedy, low_water: 2, page_slots, seed: 1 };
+        let (mut by_pages, mut one_by_one) =
+            (Ftl::new(shape, rules).unwrap(), Ftl::new(shape, rules).unwrap());
+        by_pages.fill(units);
+        // The first write is single, so that all others are.
+        let first = one_by_one.write(Die(0), Unit(0));
+        let mut die = Die(u32::from(page_slots == 1));
+        for unit in 1..units {
+            let slot = loop {
+                match one_by_one.try_write(die, Unit(unit)) {
+                    Some(slot) => break slot,
+                    None => die = Die((die.0 + 1) % shape.dies),
+                }
+            };
+            if (slot.0 + 1).is_multiple_of(page_slots) {
+                die = Die((die.0 + 1) % shape.dies);
+            }
+        }
+        assert_eq!(by_pages.lookup(Unit(0)), Some(first));
+        for unit in (0..units).map(Unit) {
+            assert_eq!(by_pages.lookup(unit), one_by_one.lookup(unit), "{units} {unit:?}");
+        }
+        assert_eq!(by_pages.written().host, one_by_one.written().host);
+        by_pages.check().unwrap();
+    }
+}
+
 /// Dies whose units do not divide evenly, and what the host does next.
 #[test]
 fn preconditioned_drives_are_whole() {
