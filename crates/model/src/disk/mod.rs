@@ -261,6 +261,13 @@ impl Disk {
         });
     }
 
+    /// Returns true if the firmware waits for the host's next request before it chooses. What
+    /// continues the last access is not chosen, but passes the head.
+    fn chooses_later(&self) -> bool {
+        let waits = self.parts.late > Span::ZERO && !self.queue.is_empty();
+        waits && self.queue.iter().all(|it| Some(it.lba) != self.next_lba)
+    }
+
     fn retry_time(&mut self) -> Span {
         let Retries { share, revolutions } = self.parts.retries;
         if share == Ratio::ZERO || !self.rng.chance(share) {
@@ -296,10 +303,12 @@ impl Mechanism for Disk {
         self.take(now, tag, request, events);
     }
 
-    /// Commits the idle medium in order of arrival: it starts before it can know of later commands.
+    /// Commits the idle medium in order of arrival: it starts before it can know of later commands,
+    /// unless it has waited for them.
     fn wake(&mut self, now: Time, events: &mut Events) {
         if self.access.is_none() {
-            self.commit(now, Order::Fifo, events);
+            let order = if self.parts.late == Span::ZERO { Order::Fifo } else { self.parts.order };
+            self.commit(now, order, events);
         }
     }
 
@@ -344,7 +353,11 @@ impl Mechanism for Disk {
         }
         self.make_room(now, events);
         self.finish_flushes(now, events);
-        self.commit(now, self.parts.order, events);
+        if self.chooses_later() {
+            events.push(now + self.parts.late, Event::Wake);
+        } else {
+            self.commit(now, self.parts.order, events);
+        }
         // Rotation has moved on: from here the next access has to search for its track.
         self.next_lba = None;
     }

@@ -10,6 +10,9 @@ pub(crate) struct Parts {
     pub(crate) mechanics: Mechanics,
     pub(crate) order: Order,
     pub(crate) uncached_writes: UncachedWrites,
+    /// Time from the end of an access to the choice of the next one; zero if the firmware chooses
+    /// before it, and so before the host can send another request.
+    pub(crate) late: Span,
     pub(crate) overheads: Overheads,
     pub(crate) read_segments: usize,
     pub(crate) segment_size: Sectors,

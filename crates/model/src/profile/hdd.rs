@@ -3,7 +3,7 @@
 use drivelab_core::{Invalid, Ratio, Sectors, Span, invalid};
 
 use super::raw::{Raw, required};
-use super::values::{Interface, Memory, OrderName};
+use super::values::{CommitName, Interface, Memory, OrderName};
 use crate::controller::Link;
 use crate::disk::geometry::{Geometry, ZoneShape};
 use crate::disk::mechanics::Mechanics;
@@ -41,6 +41,9 @@ pub(crate) struct ScsiBus {
 
 /// A bound on the seek table, above any real drive.
 const MAX_CYLINDERS: u64 = 4_000_000;
+/// Time in which a host answers with another request, for firmware that waits for it: our estimate.
+const REACTION: Span = Span::from_us(50);
+const MIN_BAND: Sectors = Sectors::new(2048);
 
 impl HddProfile {
     pub(super) fn assemble(raw: &Raw) -> Result<Self, Invalid> {
@@ -76,6 +79,10 @@ impl HddProfile {
             uncached_writes: match raw.uncached_writes.unwrap_or(OrderName::Sptf) {
                 OrderName::Sptf => UncachedWrites::ByTheRule,
                 OrderName::Fifo => UncachedWrites::InOrder,
+            },
+            late: match raw.commit.unwrap_or(CommitName::Early) {
+                CommitName::Early => Span::ZERO,
+                CommitName::Late => overheads(raw)?.read_miss + REACTION,
             },
             overheads: overheads(raw)?,
             // Defaults of a desktop drive: 16 segments of 1 MiB, 256 KiB of read-ahead, and 8 MiB

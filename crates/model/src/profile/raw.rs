@@ -6,8 +6,8 @@ use drivelab_core::config::{ConfigError, Row, Section, Stated, Value};
 use drivelab_core::{Invalid, Span, invalid};
 
 use super::values::{
-    Capacity, Count, Factor, Growth, Interface, Kind, Memory, OrderName, Patience, Rpm, SectorSize,
-    Shape, Share, Short, Sigma, SlcSize, VictimsName,
+    Capacity, CommitName, Count, Factor, Growth, Interface, Kind, MediaCache, Memory, OrderName,
+    Patience, Rpm, SectorSize, Shape, Share, Short, Sigma, SlcSize, VictimsName,
 };
 use crate::controller::Link;
 use crate::options::{Precondition, Scale, Switch};
@@ -169,6 +169,7 @@ profile_keys! {
     guard_growth: Growth,
     guard_from: Short,
     uncached_writes: OrderName,
+    commit: CommitName,
     ageing: Share,
     age_limit: Patience,
     // Firmware time.

@@ -23,7 +23,7 @@ open! {
     Memory, SlcSize, MediaCache => Some(Nature::Memory);
     Share => Some(Nature::Share);
     Rpm, Growth, Shape, Factor => Some(Nature::Number);
-    OrderName, VictimsName, Switch => Some(Nature::Name);
+    OrderName, CommitName, VictimsName, Switch => Some(Nature::Name);
 }
 
 impl<const MIN: u32, const MAX: u32> Open for Count<MIN, MAX> {
@@ -56,6 +56,21 @@ impl Choice for OrderName {
     const NAMES: &'static [(&'static str, Self)] = &[("sptf", Self::Sptf), ("fifo", Self::Fifo)];
 }
 choice_as_text!(OrderName);
+
+/// The moment at which firmware chooses the next access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CommitName {
+    /// When the access under way ends.
+    Early,
+    /// When the host has had time to send another request.
+    Late,
+}
+
+impl Choice for CommitName {
+    const WHAT: &'static str = "moment of the choice";
+    const NAMES: &'static [(&'static str, Self)] = &[("early", Self::Early), ("late", Self::Late)];
+}
+choice_as_text!(CommitName);
 
 /// Choice of blocks for collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

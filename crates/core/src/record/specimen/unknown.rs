@@ -37,6 +37,7 @@ const UNKNOWNS: &[Unknown] = &[
     reading("read_segments", "how many streams its buffer follows"),
     reading("segment_bytes", "how large its read buffers are"),
     reading("read_ahead_bytes", "how far it reads ahead"),
+    reading("commit", "whether its firmware waits for the next request before it chooses"),
     writing("uncached_writes", "whether its firmware orders writes that it does not cache"),
     writing("write_cache_bytes", "how large its write cache is"),
     writing("write_cache_runs", "how many cached writes it sorts"),

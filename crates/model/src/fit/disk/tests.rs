@@ -1,6 +1,8 @@
 use super::*;
 use crate::fit::{LeftOpen, fit};
+use crate::options::Options;
 use crate::profile::Profile;
+use crate::specimens::Specimens;
 
 const DRIVE: &str = "[drive]\ncapacity_bytes = 2_000_398_934_016\nrpm = 7200\n";
 const FIGURES: &str = "[random_read_qd1]\nbs = \"4k\"\niops = 57.6\nmean_ms = 17.57\n\
@@ -103,6 +105,66 @@ fn a_drive_of_known_numbers_is_found_again() {
         let LeftOpen { median, range95: [low, high], .. } = left_open(&fit, key);
         assert!((low * 0.97..=high * 1.03).contains(&real), "{key}: {median}, {low} to {high}");
         assert!(high / low < 1.6, "{key}: {low} to {high}");
+    }
+}
+
+/// The rate at depth 2 that 40 drives of a fitted profile predict: its middle and its range.
+fn at_depth_two(fit: &Fit) -> (f64, [f64; 2]) {
+    let profile = profile(fit);
+    let drives = Specimens::new(1, 40, std::iter::once(&profile));
+    let rates: Vec<f64> =
+        (0..40).map(|number| two_at_once(&drives.of(0, &profile, number), number)).collect();
+    let found = drivelab_stats::predict(&rates, profile.lacks()[0]).unwrap();
+    (found.median, found.range95)
+}
+
+fn two_at_once(profile: &Profile, seed: u32) -> f64 {
+    let task = [Task::random_reads(2)];
+    let options = Options::default();
+    simulate::observe_with(profile, &options, &task, 2500, seed.into()).unwrap()[0].per_s
+}
+
+#[test]
+fn two_requests_are_predicted_from_one() {
+    // The measured drive, which chooses between both: 64.5 a second.
+    let (median, [low, high]) = at_depth_two(&fitted(&format!("{DRIVE}{FIGURES}"), 1));
+    assert!((low..=high).contains(&64.5), "{low} to {high}");
+    let mut errors = vec![(median / 64.5 - 1.0_f64).abs()];
+    // Drives of the class, of which a third chooses late as well.
+    let class = Profile::parse(
+        "class.toml",
+        "base = \"seagate-st31000333as\"\ncommit = { choice = [\"early\", \"late\"], odds = [2, 1] }\n",
+        &|_| None,
+    )
+    .unwrap();
+    let mut within = 0;
+    let drives = Specimens::new(7, 6, std::iter::once(&class));
+    for number in 0..6 {
+        let drive = drives.of(0, &class, number);
+        let tasks = [Task::random_reads(1)];
+        let seen = simulate::observe_with(&drive, &Options::default(), &tasks, 8000, 3).unwrap();
+        let mut text = "[drive]\ncapacity_bytes = 1000204886016\nrpm = 7200\n[sequential]\n\
+                        read_outer_mb_per_s = 123\nread_inner_mb_per_s = 64\n[random_read_qd1]\n"
+            .to_owned();
+        for (key, share) in [("p5_ms", 0.05), ("p25_ms", 0.25), ("p50_ms", 0.5), ("p90_ms", 0.9)] {
+            text += &format!("{key} = {}\n", seen[0].quantile(share));
+        }
+        text += &format!("iops = {}\nmean_ms = {}\n", seen[0].per_s, seen[0].mean);
+        let truth = two_at_once(&drive, 99);
+        let (median, [low, high]) = at_depth_two(&fitted(&text, number.into()));
+        within += u32::from((low..=high).contains(&truth));
+        errors.push((median / truth - 1.0).abs());
+    }
+    errors.sort_by(f64::total_cmp);
+    assert!(within >= 5, "{within} of 6 within; errors {errors:?}");
+    assert!(errors[3] < 0.07 && errors[6] < 0.12, "{errors:?}");
+}
+
+#[test]
+fn a_rate_of_two_requests_shows_the_moment_of_the_choice() {
+    for (iops, word) in [(58.0, "early"), (64.5, "late")] {
+        let fit = fitted(&format!("{DRIVE}{FIGURES}[random_read_qd2]\niops = {iops}\n"), 1);
+        assert!(fit.profile.contains(&format!("commit = \"{word}\"  # [F]")), "{iops}");
     }
 }
 

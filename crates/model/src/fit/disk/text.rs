@@ -21,6 +21,30 @@ const TRACK_MS: f64 = 0.8;
 /// Transfer rate assumed when none was measured, in MB/s.
 const RATE: f64 = 150.0;
 
+/// Two requests gain as much, at least, where the firmware chooses between them: about 1.1 with the
+/// usual margin. Where it does not they gain nothing (docs/internals/drive-facts.md).
+const GAIN_OF_TWO: f64 = 1.05;
+
+/// What the measurements say about the moment of the firmware's choice.
+#[derive(Debug, Clone, Copy)]
+enum Commit {
+    Early,
+    Late,
+    Unknown,
+}
+
+impl Commit {
+    fn line(self) -> String {
+        match self {
+            Self::Early => "commit = \"early\"  # [F]".to_owned(),
+            Self::Late => "commit = \"late\"  # [F]".to_owned(),
+            Self::Unknown => "commit = { choice = [\"early\", \"late\"], odds = [2, 1], source = \
+                              \"docs/internals/drive-facts.md\" }  # [P]"
+                .to_owned(),
+        }
+    }
+}
+
 /// The properties of the drive outside the search.
 #[derive(Debug, Clone)]
 pub(super) struct Text<'a> {
@@ -61,7 +85,27 @@ impl<'a> Text<'a> {
         for (unknown, value) in unknowns.iter().zip(values) {
             let _ = writeln!(text, "{}", line(unknown, *value));
         }
+        if let Commit::Late = self.commit() {
+            text += "commit = \"late\"\n";
+        }
         text
+    }
+
+    /// The moment of the firmware's choice, which two requests at once show.
+    fn commit(&self) -> Commit {
+        let rate = |depth| self.measurements.whole(false, depth).and_then(MeasuredLoad::iops);
+        match rate(1).zip(rate(2)) {
+            Some((one, two)) if two > GAIN_OF_TWO * one => Commit::Late,
+            Some(_) => Commit::Early,
+            // Of a drive whose gain at other depths is known, those fix the margin instead.
+            None if self.has_depth() => Commit::Early,
+            None => Commit::Unknown,
+        }
+    }
+
+    /// Returns true if reads at more than one depth were measured.
+    fn has_depth(&self) -> bool {
+        self.measurements.loads.iter().any(|load| !load.write && load.iodepth > 1)
     }
 
     /// The finished profile: the number of each unknown in the median drive, and draws of all.
@@ -97,7 +141,8 @@ impl<'a> Text<'a> {
         let _ = writeln!(
             text,
             "\n[queue]\nqueue_depth = 32  # [P]\nuncached_writes = {{ choice = [\"fifo\", \
-             \"sptf\"], odds = [1, 1], source = \"docs/internals/drive-facts.md\" }}  # [P]"
+             \"sptf\"], odds = [1, 1], source = \"docs/internals/drive-facts.md\" }}  # [P]\n{}",
+            self.commit().line(),
         );
         for (unknown, value) in queue {
             let _ = writeln!(text, "{}  # [F]", line(unknown, *value));
@@ -167,7 +212,12 @@ impl<'a> Text<'a> {
             ),
             "heads: 4".to_owned(),
         ];
-        if self.measurements.loads.iter().all(|load| load.write || load.iodepth == 1) {
+        if !self.has_depth() {
+            missing.push(
+                "the moment of the firmware's choice: before the host can send another request \
+                 (two of three drives), or after; random reads at `iodepth = 2` show it"
+                    .to_owned(),
+            );
             missing.push(
                 "the order in the drive's queue: the growth of the margin with the seek keeps its \
                  prior; random reads at `iodepth = 32` show it"
