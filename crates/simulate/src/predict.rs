@@ -5,7 +5,7 @@ use drivelab_core::record::{JobRecord, Latency};
 use drivelab_core::workload::{Rw, Workload, WorkloadOptions};
 use drivelab_core::{Control, Refusal, Span};
 use drivelab_model::Specimens;
-use drivelab_model::options::DriveSpec;
+use drivelab_model::options::{DriveSpec, Precondition};
 use drivelab_model::profile::{Missing, Profile, Unknown};
 use drivelab_report::drive::{Depth, Flush, Predicted};
 
@@ -57,6 +57,13 @@ const DEPTHS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 const WRITES: [u32; 2] = [8, 64];
 const FLUSHING: Span = Span::from_secs(60);
 
+/// The time of each run on a volume of a cloud, where no option says another: its limits hold from
+/// the first moment on, and its rates hardly scatter.
+const VOLUME: Span = Span::from_secs(5);
+/// Its requests in that time, at most.
+const VOLUME_REQUESTS: u64 = 50_000;
+/// The same on a disk, which serves fewer in half a minute unless a cache answers them.
+const DISK_REQUESTS: u64 = 20_000;
 /// Requests of each run on flash, where no option says for how long: its rates settle within a
 /// thousand, and half a minute of it is a million.
 const FLASH_REQUESTS: u64 = 10_000;
@@ -80,7 +87,7 @@ const FILLING: Span = Span::from_secs(600);
 pub fn predict(wanted: Wanted<'_>, control: &Control<'_>) -> Result<Predicted, Refusal> {
     let (options, given) = (wanted.options.clone(), wanted.given);
     let drives = Drives::new(wanted, control);
-    let question = Question::new(options, given, drives.is_flash)?;
+    let question = Question::new(options, given, &drives.profile)?;
     let mut predicted = drives.nothing_yet(&question)?;
     if drives.is_flash {
         drives.predict_flash(&question, &mut predicted)?;
@@ -102,12 +109,21 @@ struct Question {
 }
 
 impl Question {
-    fn new(mut options: WorkloadOptions, given: Given, is_flash: bool) -> Result<Self, Refusal> {
+    fn new(mut options: WorkloadOptions, given: Given, profile: &Profile) -> Result<Self, Refusal> {
+        let is_flash = profile.is_solid_state();
         let is_timed = given.runtime;
+        if profile.is_volume() && !is_timed {
+            options.runtime = Some(VOLUME);
+        }
         let is_limited = is_timed || given.is_limited;
         let one_depth = given.iodepth;
         options.rw = options.rw.or("randread".parse().ok());
         let writes = options.rw.is_some_and(Rw::writes);
+        if !is_flash && !is_limited {
+            let volume = profile.is_volume();
+            let most = if volume { VOLUME_REQUESTS } else { DISK_REQUESTS };
+            options.number_ios = options.number_ios.or(Some(most));
+        }
         let load = options.clone().check()?;
         let flushed = writes && (load.sync || load.fsync > 0);
         let lasting = is_flash && writes && !flushed && !is_limited;
@@ -144,10 +160,12 @@ struct Run {
     mean_ns: f64,
     flush_ns: Option<f64>,
     lat_ns: Latency,
+    /// Requests a second that this drive never exceeds.
+    most: Option<f64>,
 }
 
 impl Run {
-    fn of(total: &JobRecord) -> Self {
+    fn of(total: &JobRecord, most: Option<f64>) -> Self {
         // A drive that takes no time has a mean of 0, whose logarithm does not exist.
         let mean_ns = float(total.lat_ns.mean).max(1.0);
         let flush = total.flush.as_ref().map(|flush| {
@@ -159,6 +177,7 @@ impl Run {
             mean_ns: mean_ns + flush.map_or(0.0, |(_, share)| share),
             flush_ns: flush.map(|(mean, _)| mean),
             lat_ns: total.lat_ns,
+            most,
         }
     }
 }
@@ -168,7 +187,7 @@ const WRITTEN: [&str; 2] = ["spare", "page_program_factor"];
 
 /// The drives that fit a profile.
 struct Drives<'a> {
-    spec: &'a DriveSpec,
+    spec: DriveSpec,
     profile: Profile,
     is_flash: bool,
     specimens: Vec<Profile>,
@@ -178,7 +197,7 @@ struct Drives<'a> {
 
 impl<'a> Drives<'a> {
     fn new(wanted: Wanted<'a>, control: &'a Control<'a>) -> Self {
-        let Wanted { spec, profile, specimens: count, seed, .. } = wanted;
+        let Wanted { spec, profile, specimens: count, seed, options, .. } = wanted;
         // One drive that is known is as good as many.
         let is_open = !profile.unknowns().is_empty() && count > 1;
         let all = Specimens::new(seed, count, std::iter::once(&profile));
@@ -188,6 +207,13 @@ impl<'a> Drives<'a> {
             vec![profile.median()]
         };
         let is_flash = profile.is_solid_state();
+        let mut spec = spec.clone();
+        // Reads do not see how large a drive is, and a small one is prepared sooner.
+        let only_reads = !options.rw.is_some_and(Rw::writes);
+        if only_reads && spec.options.scale.is_none() {
+            let scales = specimens.iter().filter_map(Profile::scale_for_reads);
+            spec.options.scale = scales.min_by_key(|scale| scale.parts());
+        }
         Self { spec, profile, is_flash, specimens, seed, control }
     }
 
@@ -199,10 +225,10 @@ impl<'a> Drives<'a> {
         let (_, shallow) = &question.loads[0];
         let missing = self.profile.missing_for(&shallow.clone().check()?, &self.spec.options);
         let known = record.map_or(any, |specimen| specimen.model_sigma);
-        let notes = if self.is_flash && question.writes {
-            self.notes(question.lasting)?
-        } else {
-            Vec::new()
+        let notes = match (self.is_flash, self.profile.is_shingled()) {
+            (true, _) if question.writes => self.notes(question.lasting)?,
+            (_, true) if question.writes => vec![self.of_media_cache()],
+            _ => Vec::new(),
         };
         Ok(Predicted {
             specimens: u32::try_from(self.specimens.len()).expect("as many as were asked for"),
@@ -213,6 +239,17 @@ impl<'a> Drives<'a> {
             notes,
             lacks: missing.iter().map(|it| it.what).collect(),
         })
+    }
+
+    /// The note about writes to shingled tracks: the state of the media cache.
+    fn of_media_cache(&self) -> String {
+        if self.spec.options.precondition == Some(Precondition::Steady) {
+            return "writes are of a drive whose media cache is full before the first of them"
+                .into();
+        }
+        "writes are of a drive whose media cache is empty before the first of them; with \
+         `precondition=steady` it is full"
+            .into()
     }
 
     /// The notes about writes to flash: the state of the flash, and the numbers not measured.
@@ -260,7 +297,7 @@ impl<'a> Drives<'a> {
             let Some(median) = self.each_new(&[self.profile.median()], load)? else {
                 return Ok(());
             };
-            self.add(question, (*iodepth, load), (&runs, &median[0]), into)?;
+            self.add(question, *iodepth, (&runs, &median[0]), into)?;
         }
         for writes in question.flushes() {
             let load = WorkloadOptions { runtime: Some(FLUSHING), ..flushing(*writes) };
@@ -278,8 +315,10 @@ impl<'a> Drives<'a> {
         let mut runs = Vec::with_capacity(drives.len());
         for (number, profile) in (0..).zip(drives) {
             let seed = self.seed.wrapping_add(number);
-            let mut drive = ModelledDrive::new(self.spec, profile, seed)?;
-            runs.push(Run::of(&self.run(&mut drive, load, seed)?));
+            let mut drive = ModelledDrive::new(&self.spec, profile, seed)?;
+            let record = self.run(&mut drive, load, seed)?;
+            let most = profile.most_per_s(drive.about(), &load.clone().check()?, false);
+            runs.push(Run::of(&record, most));
             if self.control.stopped() {
                 // A run that was cut short predicts nothing.
                 return Ok(None);
@@ -301,10 +340,10 @@ impl<'a> Drives<'a> {
         into.specimens = u32::try_from(of_drives.len()).expect("as many as were asked for");
         let mut of_drives: Vec<_> = of_drives.into_iter().map(Vec::into_iter).collect();
         let mut median = median.into_iter();
-        for (iodepth, load) in &question.loads {
+        for (iodepth, _) in &question.loads {
             let runs: Vec<Run> = of_drives.iter_mut().filter_map(Iterator::next).collect();
             let median = median.next().expect("the same loads for all drives");
-            self.add(question, (*iodepth, load), (&runs, &median), into)?;
+            self.add(question, *iodepth, (&runs, &median), into)?;
         }
         for writes in question.flushes() {
             let runs: Vec<Run> = of_drives.iter_mut().filter_map(Iterator::next).collect();
@@ -321,7 +360,7 @@ impl<'a> Drives<'a> {
         number: u64,
     ) -> Result<Option<Vec<Run>>, Refusal> {
         let seed = self.seed.wrapping_add(number);
-        let mut drive = ModelledDrive::new(self.spec, profile, seed)?;
+        let mut drive = ModelledDrive::new(&self.spec, profile, seed)?;
         let (_, first) = &question.loads[0];
         if let Some(buffer) = profile.write_buffer().filter(|_| question.lasting) {
             let requests = FILLS * buffer.get() / 4096 / units(&first.clone().check()?);
@@ -336,7 +375,10 @@ impl<'a> Drives<'a> {
         for (iodepth, load) in &question.loads {
             // Other addresses each time: the same ones again would leave whole blocks invalid.
             let seed = seed.wrapping_add(u64::from(*iodepth) << 32);
-            runs.push(Run::of(&self.run(&mut drive, load, seed)?));
+            let record = self.run(&mut drive, load, seed)?;
+            let load = load.clone().check()?;
+            let most = profile.most_per_s(drive.about(), &load, question.lasting);
+            runs.push(Run::of(&record, most));
         }
         for writes in question.flushes() {
             // What earlier loads left in the buffer belongs to no flush that is counted.
@@ -345,7 +387,7 @@ impl<'a> Drives<'a> {
             let number_ios = Some(FLASH_FLUSHES * u64::from(*writes));
             let load = WorkloadOptions { number_ios, runtime: Some(FLUSHING), ..flushing(*writes) };
             let seed = seed.wrapping_add(u64::from(*writes) << 40);
-            runs.push(Run::of(&self.run(&mut drive, &load, seed)?));
+            runs.push(Run::of(&self.run(&mut drive, &load, seed)?, None));
         }
         Ok((!self.control.stopped()).then_some(runs))
     }
@@ -364,7 +406,7 @@ impl<'a> Drives<'a> {
     fn add(
         &self,
         question: &Question,
-        (iodepth, load): (u32, &WorkloadOptions),
+        iodepth: u32,
         (runs, median): (&[Run], &Run),
         into: &mut Predicted,
     ) -> Result<(), Refusal> {
@@ -372,11 +414,12 @@ impl<'a> Drives<'a> {
             let message = format!("at depth {iodepth} no request completed in time");
             return Err(Refusal::request(message).hint("raise `--runtime`"));
         }
-        let built = model::build(&self.profile, &self.spec.options, self.seed)?;
+        // Where the drives have different limits, one more may have that of the fastest.
+        let limits: Option<Vec<f64>> = runs.iter().chain([median]).map(|run| run.most).collect();
         into.depths.push(Depth {
             iodepth,
             iops: runs.iter().map(|run| run.iops).collect(),
-            most: self.profile.most_per_s(built.about(), &load.clone().check()?, 1),
+            most: limits.and_then(|limits| limits.into_iter().reduce(f64::max)),
             mean_ns: runs.iter().map(|run| run.mean_ns).collect(),
             lat_ns: median.lat_ns,
         });

@@ -1,5 +1,7 @@
 //! A volume of a cloud: a latency, and limits of which a reserve lets it do more for a while.
 
+use drivelab_core::numbers::float;
+use drivelab_core::workload::Workload;
 use drivelab_core::{Completion, Device, IoError, Lba, Op, Request, Sectors, ServedBy, Span, Time};
 
 use crate::controller::Bucket;
@@ -26,6 +28,22 @@ pub(crate) struct VolumeParts {
     pub(crate) io: Sectors,
     /// Extra time of the first access to each part; `None` if the volume came from no snapshot.
     pub(crate) first_touch: Option<Span>,
+}
+
+impl VolumeParts {
+    /// The requests a second that the limits allow at most.
+    pub(crate) fn most_per_s(&self, workload: &Workload) -> f64 {
+        let block = workload.blocks.mean().get().max(1);
+        let io = self.io.bytes().get();
+        let rate = |limit: Limit| float(limit.burst.map_or(limit.base, |[rate, _]| rate));
+        // Waiting requests in sequence are one up to the size of one.
+        let ios = if workload.rw.is_random() {
+            rate(self.ios) / float(block.div_ceil(io))
+        } else {
+            rate(self.ios) * float(io) / float(block)
+        };
+        self.bytes.map_or(ios, |bytes| ios.min(rate(bytes) / float(block)))
+    }
 }
 
 /// A part that is fetched from a snapshot as a whole: of Amazon EBS, whose parts are 512 KiB.

@@ -109,6 +109,8 @@ impl HddProfile {
             queue_depth: raw.queue_depth.map_or(32, |count| count.0 as usize),
             interface: raw.interface.unwrap_or(Interface::Sata),
             link: raw.link.unwrap_or(Link::Sata2),
+            shingling,
+            precondition: raw.precondition.unwrap_or_default(),
             // 320 MB/s is Ultra320 SCSI; the overhead of 10 us is an estimate.
             bus: ScsiBus {
                 bytes_per_s: raw.bus_mb_per_s.map_or(320, |rate| u64::from(rate.0)) * 1_000_000,
@@ -116,21 +118,12 @@ impl HddProfile {
             },
         })
     }
-            shingling,
-            precondition: raw.precondition.unwrap_or_default(),
 
     pub(super) fn milli_rpm(&self) -> u64 {
         self.milli_rpm
     }
 }
 
-fn memory_or(value: Option<Memory>, default: Sectors) -> Sectors {
-    value.map_or(default, |memory| memory.0)
-}
-
-/// Times of the switch to the next track, which the layout leaves room for.
-#[derive(Debug, Clone, Copy)]
-struct Skews {
 /// The shingled tracks of a drive that has a media cache for them.
 fn shingling(raw: &Raw) -> Result<Option<Shingling>, Invalid> {
     let Some(cache) = raw.media_cache_bytes else {
@@ -158,6 +151,13 @@ fn shingling(raw: &Raw) -> Result<Option<Shingling>, Invalid> {
     }))
 }
 
+fn memory_or(value: Option<Memory>, default: Sectors) -> Sectors {
+    value.map_or(default, |memory| memory.0)
+}
+
+/// Times of the switch to the next track, which the layout leaves room for.
+#[derive(Debug, Clone, Copy)]
+struct Skews {
     track: Span,
     cylinder: Span,
 }

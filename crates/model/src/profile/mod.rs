@@ -30,7 +30,7 @@ use crate::about::About;
 use crate::drive::{Drive, VolumeParts};
 use crate::elevator::Scheduler;
 use crate::error::BuildError;
-use crate::options::Options;
+use crate::options::{Options, Scale};
 use crate::unknown::Prior;
 use base::Lineage;
 use raw::{Raw, required};

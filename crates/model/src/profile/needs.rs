@@ -3,10 +3,11 @@
 
 use drivelab_core::numbers::float;
 use drivelab_core::workload::Workload;
+use drivelab_core::{Ratio, Span};
 
 use super::{Body, Profile};
 use crate::about::About;
-use crate::controller::Port;
+use crate::controller::{Link, Port};
 use crate::options::{Options, Precondition};
 
 /// A mechanism that a load needs and the model lacks.
@@ -74,29 +75,54 @@ impl Profile {
         missing
     }
 
-    /// The requests a second that no drive of the profile exceeds with this load, as far as that
-    /// is known: by its link, and by its rotation where each write waits for the medium in
-    /// sequence.
-    pub fn most_per_s(&self, about: &About, workload: &Workload, numjobs: u32) -> Option<f64> {
-        let attached = about.attached.as_ref()?;
+    /// The requests a second that this drive never exceeds with this load, as far as that is known:
+    /// by its link or bus, by its rotation where each write waits for the medium in sequence, by
+    /// its dies where nothing else can answer (`lasting`: the write buffer is full), and by what a
+    /// cloud allows.
+    pub fn most_per_s(&self, about: &About, workload: &Workload, lasting: bool) -> Option<f64> {
         if about.arrangement.is_some() || about.tier.is_some() {
             return None;
         }
+        let medium = match &self.body {
+            Body::Ssd(ssd) => {
+                let flash = about.attached.as_ref()?.flash?;
+                let is_whole = flash.trimmed == Ratio::ZERO;
+                let state = flash.precondition;
+                is_whole.then(|| ssd.dies_per_s(workload, state, lasting)).flatten()
+            }
+            Body::Volume(volume) => Some(volume.most_per_s(workload)),
+            Body::Hdd(_) => self.turns_per_s(workload),
+            Body::Other(_) | Body::Fixed { .. } => None,
+        };
+        [self.link_per_s(about, workload), medium].into_iter().flatten().reduce(f64::min)
+    }
+
+    fn link_per_s(&self, about: &About, workload: &Workload) -> Option<f64> {
+        let attached = about.attached.as_ref()?;
         let rw = workload.rw;
+        let bus = match &self.body {
+            Body::Ssd(ssd) => ssd.bus,
+            Body::Hdd(hdd) => hdd.bus,
+            Body::Other(_) | Body::Volume(_) | Body::Fixed { .. } => return None,
+        };
         // Both directions of a duplex link at once make twice the rate.
-        let one_way = !(rw.reads() && rw.writes());
-        let link = attached.link.filter(|link| one_way || link.is_sata()).map(|link| {
-            let port = Port::new(attached.wire_bytes_per_s, link.per_command());
-            let framed = matches!(self.body, Body::Ssd(_));
-            let port = if framed { port.framed(link.per_frame()) } else { port };
-            1e9 / float(port.least_time(workload.blocks.mean()).ns())
-        });
+        let both_ways = rw.reads() && rw.writes();
+        if both_ways && attached.link.is_some_and(|link| !link.is_sata()) {
+            return None;
+        }
+        let per_command = attached.link.map_or(bus.per_command, Link::per_command);
+        let port = Port::new(attached.wire_bytes_per_s, per_command);
+        // Disks do not reach the rate of the link.
+        let link = attached.link.filter(|_| matches!(self.body, Body::Ssd(_)));
+        let port = port.framed(link.map_or(Span::ZERO, Link::per_frame));
+        Some(1e9 / float(port.least_time(workload.blocks.mean()).ns()))
+    }
+
+    fn turns_per_s(&self, workload: &Workload) -> Option<f64> {
+        let rw = workload.rw;
         let in_sequence = rw.writes() && !rw.reads() && !rw.is_random();
         let each = workload.sync || workload.fsync == 1;
-        let rotation = self.rpm().filter(|_| in_sequence && each).map(|rpm| {
-            let writers = u64::from(workload.pace.iodepth()) * u64::from(numjobs);
-            float(rpm * writers) / 60.0
-        });
-        [link, rotation].into_iter().flatten().reduce(f64::min)
+        let rpm = self.rpm().filter(|_| in_sequence && each)?;
+        Some(float(rpm * u64::from(workload.pace.iodepth())) / 60.0)
     }
 }

@@ -249,10 +249,10 @@ profile_keys! {
     burst_iops: Count<1, 10_000_000>,
     burst_credits: Count<1, 4_000_000_000>,
     bytes_per_s: SlcSize,
-    burst_bytes_per_s: SlcSize,
     /// Above this size, in GiB, the volume has the following rate instead.
     large_gib: Count<1, 65_536>,
     large_bytes_per_s: SlcSize,
+    burst_bytes_per_s: SlcSize,
     burst_bytes: SlcSize,
     /// The largest request that counts as one.
     io_bytes: Memory,
@@ -299,11 +299,11 @@ pub(super) const TABLES: [&str; 15] = [
     "geometry",
     "seek",
     "buffer",
+    "shingled",
     "queue",
     "overhead",
     "tail",
     "flash",
-    "shingled",
     "translation",
     "processing",
     "modelled",
@@ -378,8 +378,8 @@ impl Raw {
         }
         if self.bytes_per_s.is_some() {
             (base.burst_bytes_per_s, base.burst_bytes) = (None, None);
-        }
             (base.large_gib, base.large_bytes_per_s) = (None, None);
+        }
         if self.zones.is_some() {
             (base.sectors_per_track_outer, base.sectors_per_track_inner) = (None, None);
             base.zone_count = None;

@@ -1,6 +1,8 @@
 //! Conversion of a solid-state drive's profile keys to checked parts.
 
+use drivelab_core::numbers::float;
 use drivelab_core::units::Bytes;
+use drivelab_core::workload::Workload;
 use drivelab_core::{Invalid, Ratio, Sectors, Span, invalid};
 
 use super::hdd::ScsiBus;
@@ -84,6 +86,8 @@ const FOLD_AFTER: Span = Span::from_ms(100);
 /// Default number of commands in progress: that of `MQSim` 7ec40e3 (`Queue_Fetch_Size`), there for
 /// each queue.
 const COMMANDS_AT_ONCE: usize = 512;
+/// Units of a drive that is only read, above which a smaller part is as good.
+const READ_UNITS: u64 = 1 << 21;
 /// Map entries in a page of 4 KiB, at 4 bytes each.
 const MAP_UNITS: u32 = 1024;
 
@@ -245,6 +249,50 @@ impl SsdProfile {
         let blocks = set_aside + if dynamic.is_some() { blocks_of(free) } else { 0 };
         let slots_per_block = u32::try_from(slots_per_block).expect("a share of a die");
         (blocks > 0).then_some(SlcRules { blocks, slots_per_block, dynamic })
+    }
+
+    /// The smallest part, from that of the profile on, of which a map of two million units is
+    /// enough: random reads of it meet all dies, and hardly meet again.
+    pub(crate) fn scale_for_reads(&self) -> Scale {
+        let units = self.capacity.get() / UNIT_SECTORS;
+        let mut scale = self.scale;
+        while units / u64::from(scale.parts()) > READ_UNITS {
+            let Some(half) = scale.halved() else { break };
+            if self.parts(Modelled { scale: half, spare: None, seed: 0 }).is_err() {
+                break;
+            }
+            scale = half;
+        }
+        scale
+    }
+
+    /// The requests a second that all dies together can read or program; `None` where memory may
+    /// answer.
+    pub(crate) fn dies_per_s(
+        &self,
+        workload: &Workload,
+        state: Precondition,
+        lasting: bool,
+    ) -> Option<f64> {
+        let (rw, block) = (workload.rw, workload.blocks.mean().get());
+        let pages = &self.flash.pages;
+        let slc = self.flash.slc.filter(|_| self.has_slc(state));
+        let mean = |of: fn(&PageTimes) -> Span| {
+            let sum: u64 = pages.iter().map(|times| of(times).ns()).sum();
+            let own = float(sum) / float(pages.len() as u64);
+            slc.map_or(own, |slc| own.min(float(of(&slc).ns())))
+        };
+        let per_page = match (rw.reads(), rw.writes()) {
+            // A sector that was never written is answered without the flash.
+            (true, false) if state != Precondition::Fresh => mean(|times| times.read),
+            (false, true) if lasting => mean(|times| times.program),
+            _ => return None,
+        };
+        let page = u64::from(self.chip.units_per_page * self.chip.planes) * UNIT;
+        // Random reads take a page each, and the rest as many as hold it.
+        let taken = if rw.writes() || !rw.is_random() { block } else { block.max(page) };
+        let pages_per_s = float(u64::from(self.flash.dies)) * 1e9 / per_page.max(1.0);
+        Some(pages_per_s * float(page) / float(taken.max(1)))
     }
 
     /// Returns true if a part of the flash is written as SLC in `state`.

@@ -150,6 +150,8 @@ limited! {
     Sigma(f64): 0.0..=1.0, "is not a deviation from 0 (exact) to 1";
     /// Growth of a margin, as a share of the seek.
     Growth(f64): 0.0..=10.0, "is not a share of the seek from 0 to 10";
+    /// The area of a disk that takes writes before they go to overlapping tracks.
+    MediaCache(Bytes): Bytes::mib(64)..=Bytes::gib(1024), "is not a size from 64 MiB to 1 TiB";
     /// A factor on all times of one kind.
     Factor(f64): 0.1..=10.0, "is not a factor from 0.1 to 10";
     /// The share of the square root in a seek curve: beyond 2 the curve would fall.
@@ -165,8 +167,6 @@ impl Factor {
     )]
     pub(super) fn times(self, span: Span) -> Span {
         Span::from_ns(libm::round(self.0 * span.ns() as f64) as u64)
-    /// The area of a disk that takes writes before they go to overlapping tracks.
-    MediaCache(Bytes): Bytes::mib(64)..=Bytes::gib(1024), "is not a size from 64 MiB to 1 TiB";
     }
 }
 

@@ -39,6 +39,12 @@ impl Scale {
         self.0
     }
 
+    /// Half of that part, if there is one.
+    pub(crate) fn halved(self) -> Option<Self> {
+        let parts = self.0 * 2;
+        (parts <= Self::MAX).then_some(Self(parts))
+    }
+
     /// Returns true for the whole drive.
     pub fn is_whole(self) -> bool {
         self == Self::WHOLE

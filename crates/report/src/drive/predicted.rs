@@ -73,10 +73,31 @@ impl Predicted {
         let first = &self.depths[0].iops;
         debug_assert_eq!(depth.iops.len(), first.len(), "the same drives at each depth");
         let gains: Vec<f64> = depth.iops.iter().zip(first).map(|(all, one)| all / one).collect();
-        // At the first depth the gain is 1 by definition.
-        let is_first = depth.iodepth == self.depths[0].iodepth;
-        let model_sigma = if is_first { 0.0 } else { self.model_sigma };
-        predict(&gains, model_sigma).expect("drives were simulated, and each completed requests")
+        // The model errs in an effect by no more than the largest one, which is none at the first
+        // depth: a drive that takes one command at a time gains nothing, however fast it is.
+        let largest = gains.iter().map(|gain| libm::log(*gain).abs()).fold(0.0, f64::max);
+        let model_sigma = self.model_sigma.min(largest);
+        let mut found = predict(&gains, model_sigma)
+            .expect("drives were simulated, and each completed requests");
+        // Requests that only overlap gain as many times their number at most.
+        let most = f64::from(depth.iodepth) / f64::from(self.depths[0].iodepth);
+        if gains.iter().all(|gain| *gain <= most) {
+            found.median = found.median.min(most);
+            found.range95 = found.range95.map(|end| end.min(most));
+        }
+        found
+    }
+
+    /// Latencies, of which none is below what the limit of the rate leaves to as many requests.
+    fn means(&self, depth: &Depth) -> Prediction {
+        let mut means = self.predict(&depth.mean_ns);
+        let least = depth.most.map_or(0.0, |most| f64::from(depth.iodepth) * 1e9 / most);
+        // A load that waits for its flushes has fewer in progress.
+        if depth.mean_ns.iter().all(|mean| *mean >= 0.99 * least) {
+            means.median = means.median.max(least);
+            means.range95 = means.range95.map(|end| end.max(least));
+        }
+        means
     }
 
     /// The prediction for scripts.
@@ -101,7 +122,7 @@ impl Predicted {
     }
 
     fn depth_json(&self, depth: &Depth) -> Value {
-        let (iops, mean) = (self.rates(depth), self.predict(&depth.mean_ns));
+        let (iops, mean) = (self.rates(depth), self.means(depth));
         let gain = self.gain(depth);
         json!({
             "iodepth": depth.iodepth,
@@ -133,7 +154,7 @@ impl Predicted {
             ["depth", "IOPS", "95 % within", "gain", "95 % within", "mean ms", "95 % within"];
         let mut table = Table::new(&titles.map(|title| (title, Align::Right, 0)));
         for depth in &self.depths {
-            let (iops, mean) = (self.rates(depth), self.predict(&depth.mean_ns));
+            let (iops, mean) = (self.rates(depth), self.means(depth));
             let gain = self.gain(depth);
             let is_gain = depth.iodepth > self.depths[0].iodepth;
             let [low, high] = gain.range95;
