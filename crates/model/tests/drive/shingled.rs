@@ -94,8 +94,8 @@ fn a_published_recovery_takes_as_long_within_a_factor() {
         end = next;
     }
     let hours = end.since(last).ns() as f64 / 3.6e12;
-    // The model takes twice as long: that drive cleans a band in a third of a second, the two of the
-    // study in 0.6 to 1.6 s.
+    // The model takes twice as long: that drive cleans a band in a third of a second, the two of
+    // the study in 0.6 to 1.6 s.
     assert!((9.0 / 2.5..9.0 * 2.5).contains(&hours), "{hours} h");
 }
 

@@ -133,7 +133,8 @@ fn two_requests_are_predicted_from_one() {
     // Drives of the class, of which a third chooses late as well.
     let class = Profile::parse(
         "class.toml",
-        "base = \"seagate-st31000333as\"\ncommit = { choice = [\"early\", \"late\"], odds = [2, 1] }\n",
+        "base = \"seagate-st31000333as\"\n\
+         commit = { choice = [\"early\", \"late\"], odds = [2, 1] }\n",
         &|_| None,
     )
     .unwrap();
