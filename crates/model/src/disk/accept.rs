@@ -41,11 +41,11 @@ impl Disk {
 
     fn new_candidate(&self, now: Time, tag: Tag, request: &Request) -> Candidate {
         let newest = self.shingled.as_ref().map(|shingled| shingled.log.locate(request.lba));
-        let place = newest.unwrap_or(request.lba);
+        let lies_at = newest.unwrap_or(request.lba);
         Candidate {
             lba: request.lba,
             sectors: request.sectors,
-            location: self.parts.mechanics.geometry.locate(place),
+            location: self.parts.mechanics.geometry.locate(lies_at),
             write: request.op == Op::Write,
             tag,
             ready: now,

@@ -122,7 +122,7 @@ impl Geometry {
         Self { reserved, ..self }
     }
 
-    /// Where a sector lies, counted from the outer edge.
+    /// The position of a sector, counted from the outer edge.
     #[inline]
     fn physical(&self, lba: u64) -> u64 {
         if self.reserved == 0 {
@@ -157,9 +157,9 @@ impl Geometry {
             lba.get() < self.zones.last().map_or(0, |zone| zone.end),
             "{lba} is beyond the end"
         );
-        let physical = self.physical(lba.get());
-        let zone = self.zone_of(physical);
-        let offset = physical - zone.first;
+        let from_edge = self.physical(lba.get());
+        let zone = self.zone_of(from_edge);
+        let offset = from_edge - zone.first;
         let (track, sector) = (offset / zone.per_track, offset % zone.per_track);
         let (cylinder, head) = (track / self.heads, track % self.heads);
         let start = zone.track_start(cylinder, head, self.heads);

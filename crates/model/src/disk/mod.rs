@@ -123,10 +123,10 @@ impl Disk {
     /// The same disk with overlapping tracks; its media cache is full of random writes if
     /// `is_used`.
     pub(crate) fn shingled(mut self, shape: Shingling, is_used: bool, seed: u64) -> Self {
-        let capacity = self.capacity();
-        let mut shingled = Shingled::new(shape, capacity);
+        let all = self.capacity();
+        let mut shingled = Shingled::new(shape, all);
         if is_used {
-            shingled.fill(capacity, seed);
+            shingled.fill(all, seed);
         }
         self.shingled = Some(Box::new(shingled));
         self

@@ -30,19 +30,25 @@ pub(crate) struct VolumeParts {
     pub(crate) first_touch: Option<Span>,
 }
 
+impl Limit {
+    /// Its highest rate.
+    fn most(self) -> f64 {
+        float(self.burst.map_or(self.base, |[rate, _]| rate))
+    }
+}
+
 impl VolumeParts {
     /// The requests a second that the limits allow at most.
     pub(crate) fn most_per_s(&self, workload: &Workload) -> f64 {
         let block = workload.blocks.mean().get().max(1);
         let io = self.io.bytes().get();
-        let rate = |limit: Limit| float(limit.burst.map_or(limit.base, |[rate, _]| rate));
         // Waiting requests in sequence are one up to the size of one.
         let ios = if workload.rw.is_random() {
-            rate(self.ios) / float(block.div_ceil(io))
+            self.ios.most() / float(block.div_ceil(io))
         } else {
-            rate(self.ios) * float(io) / float(block)
+            self.ios.most() * float(io) / float(block)
         };
-        self.bytes.map_or(ios, |bytes| ios.min(rate(bytes) / float(block)))
+        self.bytes.map_or(ios, |bytes| ios.min(bytes.most() / float(block)))
     }
 }
 

@@ -60,8 +60,8 @@ impl HddProfile {
             track: raw.track_skew.map_or(head_switch, |span| span.0),
             cylinder: raw.cylinder_skew.map_or(step.max(head_switch), |span| span.0),
         };
-        let shingling = shingling(raw)?;
-        let reserved = shingling.map_or(Sectors::ZERO, |shape| shape.reserved());
+        let shape = shingling(raw)?;
+        let reserved = shape.map_or(Sectors::ZERO, Shingling::reserved);
         let zones = zone_sizes(raw, capacity + reserved, heads)?
             .into_iter()
             .map(|(cylinders, per_track)| skews.apply(&spindle, cylinders, per_track))
@@ -80,10 +80,7 @@ impl HddProfile {
                 OrderName::Sptf => UncachedWrites::ByTheRule,
                 OrderName::Fifo => UncachedWrites::InOrder,
             },
-            late: match raw.commit.unwrap_or(CommitName::Early) {
-                CommitName::Early => Span::ZERO,
-                CommitName::Late => overheads(raw)?.read_miss + REACTION,
-            },
+            late: lateness(raw)?,
             overheads: overheads(raw)?,
             // Defaults of a desktop drive: 16 segments of 1 MiB, 256 KiB of read-ahead, and 8 MiB
             // of write cache in at most 64 runs.
@@ -109,7 +106,7 @@ impl HddProfile {
             queue_depth: raw.queue_depth.map_or(32, |count| count.0 as usize),
             interface: raw.interface.unwrap_or(Interface::Sata),
             link: raw.link.unwrap_or(Link::Sata2),
-            shingling,
+            shingling: shape,
             precondition: raw.precondition.unwrap_or_default(),
             // 320 MB/s is Ultra320 SCSI; the overhead of 10 us is an estimate.
             bus: ScsiBus {
@@ -134,11 +131,9 @@ fn shingling(raw: &Raw) -> Result<Option<Shingling>, Invalid> {
     };
     let physical_sector = raw.sector_bytes.map_or(Sectors::new(1), |bytes| bytes.0);
     // Whole physical sectors: a band and a write in the log begin with one.
-    let whole = |sectors: Sectors| {
-        Sectors::new(sectors.get() / physical_sector.get() * physical_sector.get())
-    };
-    let band = whole(required(raw.band_bytes, "band_bytes")?.0);
-    let cache = whole(Sectors::new(cache.0.get() / 512));
+    let band = required(raw.band_bytes, "band_bytes")?.0.get();
+    let [band, cache] = [band, cache.0.get() / 512]
+        .map(|sectors| Sectors::new(sectors - sectors % physical_sector.get()));
     if band < MIN_BAND || cache.get() < 4 * band.get() {
         return Err("a band has at least 1 MiB, and the media cache at least four bands".into());
     }
@@ -149,6 +144,14 @@ fn shingling(raw: &Raw) -> Result<Option<Shingling>, Invalid> {
         clean_after: required(raw.clean_after, "clean_after")?.0,
         physical_sector,
     }))
+}
+
+/// The time for which firmware waits before it chooses.
+fn lateness(raw: &Raw) -> Result<Span, Invalid> {
+    Ok(match raw.commit.unwrap_or(CommitName::Early) {
+        CommitName::Early => Span::ZERO,
+        CommitName::Late => overheads(raw)?.read_miss + REACTION,
+    })
 }
 
 fn memory_or(value: Option<Memory>, default: Sectors) -> Sectors {

@@ -277,17 +277,15 @@ impl SsdProfile {
         let (rw, block) = (workload.rw, workload.blocks.mean().get());
         let pages = &self.flash.pages;
         let slc = self.flash.slc.filter(|_| self.has_slc(state));
-        let mean = |of: fn(&PageTimes) -> Span| {
-            let sum: u64 = pages.iter().map(|times| of(times).ns()).sum();
-            let own = float(sum) / float(pages.len() as u64);
-            slc.map_or(own, |slc| own.min(float(of(&slc).ns())))
-        };
-        let per_page = match (rw.reads(), rw.writes()) {
+        let of: fn(&PageTimes) -> Span = match (rw.reads(), rw.writes()) {
             // A sector that was never written is answered without the flash.
-            (true, false) if state != Precondition::Fresh => mean(|times| times.read),
-            (false, true) if lasting => mean(|times| times.program),
+            (true, false) if state != Precondition::Fresh => |times| times.read,
+            (false, true) if lasting => |times| times.program,
             _ => return None,
         };
+        let sum: u64 = pages.iter().map(|times| of(times).ns()).sum();
+        let own = float(sum) / float(pages.len() as u64);
+        let per_page = slc.map_or(own, |slc| own.min(float(of(&slc).ns())));
         let page = u64::from(self.chip.units_per_page * self.chip.planes) * UNIT;
         // Random reads take a page each, and the rest as many as hold it.
         let taken = if rw.writes() || !rw.is_random() { block } else { block.max(page) };

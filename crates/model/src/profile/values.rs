@@ -60,9 +60,9 @@ choice_as_text!(OrderName);
 /// The moment at which firmware chooses the next access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CommitName {
-    /// When the access under way ends.
+    /// At the end of the access under way.
     Early,
-    /// When the host has had time to send another request.
+    /// Once the host has had time to send another request.
     Late,
 }
 

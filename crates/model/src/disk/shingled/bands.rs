@@ -1,4 +1,4 @@
-//! Bands that are written in place, from their beginning.
+//! Bands that are written directly, from their beginning.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ const STREAMS: usize = 8;
 // Our estimate: what the host sends in sequence is merged to more than that.
 const SHORTEST: Sectors = Sectors::new(256);
 
-/// Bands whose beginning has been written in place, with the sector behind it.
+/// Bands whose beginning has been written directly, with the sector behind it.
 #[derive(Debug, Clone)]
 pub(crate) struct Bands {
     length: u64,
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_from_the_beginning_of_a_band_is_written_in_place() {
+    fn a_stream_from_the_beginning_of_a_band_is_written_directly() {
         let mut bands = Bands::new(Sectors::new(1000), Sectors::new(100_000));
         let (lba, run) = (Lba::new, Sectors::new(500));
         assert!(bands.takes(lba(3000), run));

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use drivelab_core::{Lba, Sectors};
 
-use super::{Log, Shingled};
+use super::log::Log;
 
 /// An access of the drive for itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(crate) struct CleaningStep {
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
     band: u64,
-    /// What the log holds from here on came later and stays.
+    /// The position of the log from which on data came later and stays.
     before: u64,
     steps: VecDeque<CleaningStep>,
 }
@@ -28,6 +28,28 @@ pub(crate) struct Job {
 const NEAR: u64 = 2048;
 
 impl Job {
+    /// The cleaning of a band with these sectors, of which the log, in an area of `size`, has some.
+    pub(crate) fn new(log: &Log, size: Sectors, band: u64, (start, end): (u64, u64)) -> Self {
+        let before = log.head();
+        let pieces = log.of_band(band, before);
+        let mut steps = reads_of(log, size.get(), &pieces);
+        let (lba, sectors) = (Lba::new(start), Sectors::new(end - start));
+        let held: u64 = pieces.iter().map(|(_, sectors)| sectors).sum();
+        if held < end - start {
+            steps.push_back(CleaningStep { lba, sectors, write: false });
+        }
+        // First into the band that is kept free, then into its own sectors.
+        let free = log.address(0) + size;
+        steps.push_back(CleaningStep { lba: free, sectors, write: true });
+        steps.push_back(CleaningStep { lba, sectors, write: true });
+        Self { band, before, steps }
+    }
+
+    /// The band, and the position of the log from which on its data came later and stays.
+    pub(crate) fn cleans(&self) -> (u64, u64) {
+        (self.band, self.before)
+    }
+
     pub(crate) fn next(&mut self) -> Option<CleaningStep> {
         self.steps.pop_front()
     }
@@ -47,42 +69,10 @@ fn reads_of(log: &Log, size: u64, pieces: &[(u64, u64)]) -> VecDeque<CleaningSte
             _ => ranges.push((at, at + sectors)),
         }
     }
-    let step = |(from, to)| CleaningStep {
+    let steps = ranges.into_iter().map(|(from, to)| CleaningStep {
         lba: log.address(from),
         sectors: Sectors::new(to - from),
         write: false,
-    };
-    ranges.into_iter().map(step).collect()
-}
-
-impl Shingled {
-    /// Begins to clean the band of the oldest data, if any waits.
-    pub(in crate::disk) fn begin_job(&mut self) -> bool {
-        debug_assert!(self.job.is_none(), "one band at a time");
-        let oldest = self.log.oldest_band().or_else(|| self.bands.oldest_left());
-        let Some(band) = oldest else { return false };
-        let before = self.log.head();
-        let pieces = self.log.of_band(band, before);
-        let mut steps = reads_of(&self.log, self.shape.cache.get(), &pieces);
-        let (start, end) = self.bands.range(band);
-        let (lba, sectors) = (Lba::new(start), Sectors::new(end - start));
-        let held: u64 = pieces.iter().map(|(_, sectors)| sectors).sum();
-        if held < end - start {
-            steps.push_back(CleaningStep { lba, sectors, write: false });
-        }
-        // First into the band that is kept free, then in place.
-        let free = self.log.address(0) + self.shape.cache;
-        steps.push_back(CleaningStep { lba: free, sectors, write: true });
-        steps.push_back(CleaningStep { lba, sectors, write: true });
-        self.job = Some(Job { band, before, steps });
-        true
-    }
-
-    /// Ends the job whose last step is done.
-    pub(in crate::disk) fn end_job(&mut self) {
-        let job = self.job.take().expect("a step belongs to a job");
-        debug_assert!(job.is_done(), "it has steps left");
-        self.log.cleaned(job.band, job.before);
-        self.bands.cleaned(job.band);
-    }
+    });
+    steps.collect()
 }

@@ -27,7 +27,7 @@ struct Record {
 /// A part of a range, which lies in its band or in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// Where the head finds it: an address of the drive, or one behind its end, in the log.
+    /// The address at which the head finds it: one of the drive, or behind its end, in the log.
     pub(crate) lba: Lba,
     pub(crate) sectors: Sectors,
 }
@@ -40,7 +40,7 @@ pub(crate) struct Log {
     capacity: u64,
     extents: BTreeMap<u64, Extent>,
     records: VecDeque<Record>,
-    /// Where the next write goes, and where the oldest one lies.
+    /// The positions of the next write and of the oldest one.
     head: u64,
     tail: u64,
 }
@@ -72,7 +72,7 @@ impl Log {
 
     /// The position of a write of this size, which does not cross the end of the area, and the one
     /// behind it.
-    fn place(&self, sectors: u64) -> (u64, u64) {
+    fn span_of(&self, sectors: u64) -> (u64, u64) {
         let size = self.shape.cache.get();
         let unit = self.shape.physical_sector.get();
         // What the drive notes about a write takes a physical sector in front of the next one.
@@ -84,12 +84,12 @@ impl Log {
 
     /// The address of the next write of this size.
     pub(crate) fn next(&self, sectors: Sectors) -> Lba {
-        self.address(self.place(sectors.get()).0)
+        self.address(self.span_of(sectors.get()).0)
     }
 
     /// Returns true if a write of this size fits, and `others` entries that its map holds.
     pub(crate) fn has_room(&self, sectors: Sectors, others: usize) -> bool {
-        let (_, end) = self.place(sectors.get());
+        let (_, end) = self.span_of(sectors.get());
         // A write replaces the middle of an extent at worst, or crosses the border of a band.
         let entries = self.extents.len() + others + 3;
         end - self.tail <= self.shape.cache.get() && entries <= self.shape.writes
@@ -100,7 +100,7 @@ impl Log {
     pub(crate) fn append(&mut self, lba: Lba, sectors: Sectors) -> (Lba, Sectors) {
         debug_assert!(self.has_room(sectors, 0), "the caller has checked for room");
         let (start, length) = (lba.get(), sectors.get());
-        let (at, end) = self.place(length);
+        let (at, end) = self.span_of(length);
         self.forget(start, start + length);
         let band = self.shape.band.get();
         let mut from = start;
@@ -185,8 +185,8 @@ impl Log {
             let (start, end) = (record.lba, record.lba + record.sectors);
             let before = self.extents.range(..start).next_back();
             let mut alive = before.into_iter().chain(self.extents.range(start..end));
-            let own = |at: u64| (record.at..record.at + record.sectors).contains(&at);
-            if let Some((&first, _)) = alive.find(|(_, extent)| own(extent.at)) {
+            let own = record.at..record.at + record.sectors;
+            if let Some((&first, _)) = alive.find(|(_, extent)| own.contains(&extent.at)) {
                 return Some(first / self.shape.band.get());
             }
             self.records.pop_front();
@@ -252,7 +252,7 @@ mod tests {
         physical_sector: Sectors::new(8),
     };
 
-    /// Where each sector is, by the plainest means.
+    /// The position of a sector in the log, by the plainest means.
     fn held_by(log: &Log, lba: u64) -> Option<u64> {
         let mut pieces = Vec::new();
         log.pieces(lba, lba + 1, &mut pieces);

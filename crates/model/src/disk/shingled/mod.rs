@@ -31,8 +31,8 @@ pub(crate) struct Shingling {
 }
 
 impl Shingling {
-    /// What the medium holds in front of the first address: the log, and a band that is written
-    /// there before it is written in place, so that a power cut spoils one of them at most.
+    /// The sectors in front of the first address: the log, and a band that is written there before
+    /// it is written to its own sectors, so that a power cut spoils one of them at most.
     pub(crate) fn reserved(&self) -> Sectors {
         self.cache + self.band
     }
@@ -80,6 +80,25 @@ impl Shingled {
             let unit = rng.below(capacity.get() / WRITE.get());
             self.log.append(drivelab_core::Lba::new(unit * WRITE.get()), WRITE);
         }
+    }
+
+    /// Begins to clean the band of the oldest data, if any waits.
+    pub(in crate::disk) fn begin_job(&mut self) -> bool {
+        debug_assert!(self.job.is_none(), "one band at a time");
+        let oldest = self.log.oldest_band().or_else(|| self.bands.oldest_left());
+        let Some(band) = oldest else { return false };
+        let sectors = self.bands.range(band);
+        self.job = Some(Job::new(&self.log, self.shape.cache, band, sectors));
+        true
+    }
+
+    /// Ends the job whose last step is done.
+    pub(in crate::disk) fn end_job(&mut self) {
+        let job = self.job.take().expect("a step belongs to a job");
+        debug_assert!(job.is_done(), "it has steps left");
+        let (band, before) = job.cleans();
+        self.log.cleaned(band, before);
+        self.bands.cleaned(band);
     }
 
     pub(in crate::disk) fn has_room(&self, sectors: Sectors) -> bool {

@@ -57,7 +57,7 @@ impl Disk {
     }
 
     fn choose_shingled(&mut self, heads: Heads, order: Order) -> Choice {
-        // Writes keep their order, since nearly all of them go to one place.
+        // Writes keep their order, since nearly all of them go to one end of the log.
         let oldest = self.queue.iter().filter(|it| it.write && it.ready <= heads.now);
         let write = oldest.min_by_key(|it| it.sequence).copied();
         let reads_wait = self.queue.iter().any(|it| !it.write && it.ready <= heads.now);
@@ -117,7 +117,7 @@ impl Disk {
         shingled.bands.takes(work.lba, work.sectors) || shingled.has_room(work.sectors)
     }
 
-    /// A write as a candidate at the place where it will be written.
+    /// A write as a candidate at the position at which it will be written.
     fn where_written(&self, work: &Candidate) -> Candidate {
         let shingled = self.shingled.as_ref().expect("only called for shingled tracks");
         if shingled.bands.takes(work.lba, work.sectors) {

@@ -25,7 +25,7 @@ const RATE: f64 = 150.0;
 /// usual margin. Where it does not they gain nothing (docs/internals/drive-facts.md).
 const GAIN_OF_TWO: f64 = 1.05;
 
-/// What the measurements say about the moment of the firmware's choice.
+/// The moment of the firmware's choice, as far as the measurements show it.
 #[derive(Debug, Clone, Copy)]
 enum Commit {
     Early,
