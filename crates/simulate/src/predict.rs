@@ -297,7 +297,7 @@ impl<'a> Drives<'a> {
             let Some(median) = self.each_new(&[self.profile.median()], load)? else {
                 return Ok(());
             };
-            self.add(question, *iodepth, (&runs, &median[0]), into)?;
+            Self::add(question, *iodepth, (&runs, &median[0]), into)?;
         }
         for writes in question.flushes() {
             let load = WorkloadOptions { runtime: Some(FLUSHING), ..flushing(*writes) };
@@ -343,7 +343,7 @@ impl<'a> Drives<'a> {
         for (iodepth, _) in &question.loads {
             let runs: Vec<Run> = of_drives.iter_mut().filter_map(Iterator::next).collect();
             let median = median.next().expect("the same loads for all drives");
-            self.add(question, *iodepth, (&runs, &median), into)?;
+            Self::add(question, *iodepth, (&runs, &median), into)?;
         }
         for writes in question.flushes() {
             let runs: Vec<Run> = of_drives.iter_mut().filter_map(Iterator::next).collect();
@@ -404,7 +404,6 @@ impl<'a> Drives<'a> {
     }
 
     fn add(
-        &self,
         question: &Question,
         iodepth: u32,
         (runs, median): (&[Run], &Run),

@@ -239,6 +239,7 @@ impl Log {
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "a drive of a thousand sectors")]
 mod tests {
     use drivelab_core::Rng;
 

@@ -18,7 +18,7 @@ pub(crate) struct Shingling {
 impl Shingling {
     /// The sectors in front of the first address: the log, and a band that is written there before
     /// it is written to its own sectors, so that a power cut spoils one of them at most.
-    pub(crate) fn reserved(&self) -> Sectors {
+    pub(crate) fn reserved(self) -> Sectors {
         self.cache + self.band
     }
 }
