@@ -122,7 +122,7 @@ impl Profile {
         let rw = workload.rw;
         let in_sequence = rw.writes() && !rw.reads() && !rw.is_random();
         let each = workload.sync || workload.fsync == 1;
-        let rpm = self.rpm().filter(|_| in_sequence && each)?;
-        Some(float(rpm * u64::from(workload.pace.iodepth())) / 60.0)
+        let turns = self.rpm().filter(|_| in_sequence && each)?;
+        Some(float(turns * u64::from(workload.pace.iodepth())) / 60.0)
     }
 }

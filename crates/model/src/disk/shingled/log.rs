@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use drivelab_core::{Lba, Sectors};
 
-use super::shape::Shingling;
+use crate::disk::shingled::shape::Shingling;
 
 /// Sectors whose newest data lies in the log; they belong to one band.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
