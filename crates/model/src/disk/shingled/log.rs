@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use drivelab_core::{Lba, Sectors};
 
-use crate::disk::shingled::shape::Shingling;
+use super::shape::Shingling;
 
 /// Sectors whose newest data lies in the log; they belong to one band.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -239,8 +239,9 @@ impl Log {
 }
 
 #[cfg(test)]
-#[expect(clippy::cast_possible_truncation, reason = "a drive of a thousand sectors")]
 mod tests {
+    #![expect(clippy::cast_possible_truncation, reason = "a drive of a thousand sectors")]
+
     use drivelab_core::Rng;
 
     use super::*;
