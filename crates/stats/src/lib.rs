@@ -60,7 +60,7 @@ pub use noise::{NoiseFloor, NoiseFloorError, effective_margin, noise_floor};
 pub use numbers::{quantile_reportable, remaining};
 pub use outliers::{
     FALSE_DISCOVERY_MAX, GroupJudgement, JudgedGroup, Outlier, OutlierCriteria, OutlierJudge,
-    PEER_GROUP_MIN, PeerGroup,
+    PEER_GROUP_MIN, PeerGroup, SideBySide, side_by_side,
 };
 pub use pair::{Arm, NotPositive, Pair};
 pub use power::{POWER, RUNS_MAX, runs_needed};

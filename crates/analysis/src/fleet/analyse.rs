@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use drivelab_core::record::Better;
-use drivelab_stats::{GroupJudgement, JudgedGroup, Outlier, OutlierCriteria, OutlierJudge};
+use drivelab_stats::{
+    GroupJudgement, JudgedGroup, Outlier, OutlierCriteria, OutlierJudge, SideBySide, holm,
+    side_by_side,
+};
 
 use super::drift::{Drift, drifts};
 use super::gather::{DiskKey, DiskName, Fleet, LeftOut, PeerKey};
@@ -51,6 +54,17 @@ pub struct PeerResult {
     pub disks: Vec<DiskName>,
     /// The judgement of the disks among each other.
     pub judgement: GroupJudgement,
+    /// The disks of a group that is too small to be judged, one beside the other.
+    pub small: Option<SmallGroup>,
+}
+
+/// A group that is too small to be judged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SmallGroup {
+    /// Its disks, and whether their runs differ.
+    pub disks: SideBySide,
+    /// The p value, adjusted for the number of such groups (Holm).
+    pub p_adjusted: Option<f64>,
 }
 
 /// A disk that differs from its peers.
@@ -112,13 +126,14 @@ pub fn analyse(fleet: &Fleet, options: FleetOptions) -> FleetResult {
     let runs: Vec<&[Vec<f64>]> = runs.iter().map(Vec::as_slice).collect();
     let FleetOptions { margin, false_discovery } = options;
     let judged = OutlierJudge::new(OutlierCriteria { margin, false_discovery }).judge(&runs);
+    let small = small_groups(&runs);
     let mut groups: Vec<(PeerResult, Vec<&DiskKey>)> = gathered
         .into_iter()
-        .zip(judged)
-        .map(|((peers, disks), judgement)| {
+        .zip(judged.into_iter().zip(small))
+        .map(|((peers, disks), (judgement, small))| {
             let keys: Vec<&DiskKey> = disks.into_iter().map(|(key, _)| key).collect();
             let disks = keys.iter().map(|key| fleet.disks[*key].name.clone()).collect();
-            (PeerResult { peers: peers.clone(), disks, judgement }, keys)
+            (PeerResult { peers: peers.clone(), disks, judgement, small }, keys)
         })
         .collect();
     // The largest group first; equal ones keep the order of their keys.
@@ -136,6 +151,21 @@ pub fn analyse(fleet: &Fleet, options: FleetOptions) -> FleetResult {
         drifts: drifts(fleet),
         left_out: fleet.left_out(),
     }
+}
+
+/// The groups that are too small to be judged, each at its place.
+fn small_groups(groups: &[&[Vec<f64>]]) -> Vec<Option<SmallGroup>> {
+    let found = groups
+        .iter()
+        .map(|group| side_by_side(group).map(|disks| SmallGroup { p_adjusted: disks.p, disks }));
+    let mut found: Vec<Option<SmallGroup>> = found.collect();
+    let mut tested: Vec<&mut f64> =
+        found.iter_mut().flatten().filter_map(|group| group.p_adjusted.as_mut()).collect();
+    let adjusted = holm(&tested.iter().map(|p| **p).collect::<Vec<f64>>());
+    for (p, adjusted) in tested.iter_mut().zip(adjusted) {
+        **p = adjusted;
+    }
+    found
 }
 
 fn outliers(fleet: &Fleet, groups: &[(PeerResult, Vec<&DiskKey>)]) -> Vec<Found> {

@@ -8,7 +8,7 @@ mod collected;
 mod drift;
 mod gather;
 
-pub use analyse::{FleetOptions, FleetResult, Found, PeerResult, analyse};
+pub use analyse::{FleetOptions, FleetResult, Found, PeerResult, SmallGroup, analyse};
 pub use collected::CollectedHost;
 pub use drift::{Drift, DriftedValue};
 pub use gather::{Collection, DiskName, Fleet, LeftOut, PeerKey};

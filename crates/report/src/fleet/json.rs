@@ -1,7 +1,7 @@
 //! The findings in a fleet, for scripts.
 
-use drivelab_analysis::fleet::{DiskName, Drift, FleetResult, Found, PeerResult};
-use drivelab_stats::GroupJudgement;
+use drivelab_analysis::fleet::{DiskName, Drift, FleetResult, Found, PeerResult, SmallGroup};
+use drivelab_stats::{GroupJudgement, SideBySide};
 use serde_json::{Value, json};
 
 /// The name of the JSON document.
@@ -89,5 +89,18 @@ fn group(group: &PeerResult) -> Value {
         "runs": judged.map(|it| it.runs),
         "centre": judged.map(|it| it.centre),
         "smallest_found": judged.map(|it| it.smallest_found),
+        "side_by_side": group.small.as_ref().map(|small| side_by_side(group, small)),
+    })
+}
+
+fn side_by_side(group: &PeerResult, small: &SmallGroup) -> Value {
+    let SideBySide { figures, runs, p } = &small.disks;
+    let disks = group.disks.iter().zip(figures.iter().zip(runs)).map(|(disk, (figure, runs))| {
+        json!({ "host": disk.host, "device": disk.device, "value": figure, "runs": runs })
+    });
+    json!({
+        "disks": disks.collect::<Vec<_>>(),
+        "p": p,
+        "p_adjusted": small.p_adjusted,
     })
 }

@@ -4,6 +4,7 @@ mod collected;
 mod json;
 mod page;
 mod sheet;
+mod small;
 mod text;
 
 pub use collected::{collected_json, collected_text};

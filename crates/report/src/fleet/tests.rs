@@ -89,6 +89,36 @@ fn a_slow_disk_and_a_setting_that_drifted_are_found() {
 }
 
 #[test]
+fn a_small_group_is_shown_side_by_side_with_an_exact_test() {
+    let of = |number: u32| {
+        let drive = drive("ST1000", "none");
+        let level = if number == 2 { 50.0 } else { 75.0 };
+        let runs = (0..3).map(|n| run(&drive, level + f64::from(n) + f64::from(number) / 8.0));
+        Collection { runs: runs.collect(), ..host(number, &drive, level) }
+    };
+    let result = result_of(&(0..3).map(of).collect::<Vec<_>>());
+    let small = result.groups[0].small.as_ref().unwrap();
+    // Of 1,680 divisions, those that swap the two equal disks and their runs are as extreme.
+    let p = small.disks.p.unwrap();
+    assert!(p < 0.05 && small.p_adjusted == Some(p), "{p}");
+    let text = text(&result, LOOK);
+    let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "3 disks, fewer than 8: no disk is judged",
+        "sda of web2: 51",
+        "(3 runs)",
+        "differ by more than chance",
+    ] {
+        assert!(whole.contains(words), "{words}: {text}");
+    }
+    let group = &json(&result)["groups"][0];
+    assert_eq!(group["side_by_side"]["disks"][2]["host"], "web2");
+    assert_eq!(group["side_by_side"]["p"], p);
+    let single = result_of(&(0..2).map(|n| host(n, &drive("A", "none"), 9.0)).collect::<Vec<_>>());
+    assert_eq!(single.groups[0].small.as_ref().unwrap().p_adjusted, None);
+}
+
+#[test]
 fn the_order_in_which_hosts_answered_changes_nothing() {
     let mut turned = collections();
     turned.reverse();

@@ -6,6 +6,8 @@ use drivelab_core::record::differences;
 use drivelab_core::{counted, shown_in_line};
 use drivelab_stats::{GroupJudgement, PEER_GROUP_MIN};
 
+use super::small;
+
 use crate::text::{Align, BOLD, Cell, DOUBT, Look, Table};
 
 /// Disks that are named where many share something.
@@ -152,8 +154,7 @@ pub(super) fn named(disks: &[DiskName], most: usize) -> String {
 
 /// Notes what was not judged and why, and how large an effect in the rest could be seen.
 pub(super) fn notes(result: &FleetResult) -> Vec<String> {
-    let mut notes: Vec<String> =
-        result.groups.iter().map(|group| note(group, &result.groups)).collect();
+    let mut notes: Vec<String> = result.groups.iter().map(|group| note(group, result)).collect();
     let left_out = result.left_out;
     if left_out.without_disk > 0 {
         notes.push(format!(
@@ -201,16 +202,24 @@ fn own_work(group: &PeerResult, all: &[PeerResult]) -> String {
     if own.is_empty() { String::new() } else { format!(", {}", own.join(", ")) }
 }
 
-fn note(group: &PeerResult, all: &[PeerResult]) -> String {
+fn note(group: &PeerResult, result: &FleetResult) -> String {
     let (model, attachment) = (&group.peers.model, &group.peers.attachment);
-    let what = format!("{model} ({attachment}{})", own_work(group, all));
+    let what = format!("{model} ({attachment}{})", own_work(group, &result.groups));
     let count = group.disks.len();
     match &group.judgement {
-        GroupJudgement::TooSmall => format!(
-            "{what}: {}, fewer than {PEER_GROUP_MIN}: not judged ({}).",
-            if count == 1 { "1 disk".to_owned() } else { format!("{count} disks") },
-            named(&group.disks, NAMED),
-        ),
+        GroupJudgement::TooSmall => match &group.small {
+            Some(small) => format!(
+                "{what}: {count} disks, fewer than {PEER_GROUP_MIN}: no disk is judged. Side by \
+                 side: {}. {}",
+                small::side_by_side(&group.disks, small, &result.metric),
+                small::test_of(small)
+            ),
+            None => format!(
+                "{what}: {}, fewer than {PEER_GROUP_MIN}: not judged ({}).",
+                if count == 1 { "1 disk".to_owned() } else { format!("{count} disks") },
+                named(&group.disks, NAMED),
+            ),
+        },
         GroupJudgement::NoVariation => format!(
             "{what}: {count} disks with the same figure, which says nothing of chance: not judged."
         ),

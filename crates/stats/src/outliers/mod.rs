@@ -11,11 +11,13 @@
 mod judgement;
 mod peers;
 mod reference;
+mod small;
 
 pub use judgement::{
     FALSE_DISCOVERY_MAX, GroupJudgement, JudgedGroup, Outlier, OutlierCriteria, PEER_GROUP_MIN,
     PeerGroup,
 };
+pub use small::{SideBySide, side_by_side};
 
 use std::collections::BTreeMap;
 
