@@ -2,6 +2,7 @@
 
 pub mod ata;
 pub mod identify;
+pub mod mmc;
 pub mod nvme;
 mod path;
 pub mod pci;

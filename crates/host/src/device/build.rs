@@ -7,6 +7,7 @@ use super::{
     Smart, Volumes, WriteCache, stack,
 };
 use crate::bus::ata::{self, AtaView, NcqEvidence};
+use crate::bus::mmc::CardBus;
 use crate::bus::nvme::Nvme;
 use crate::bus::pcie::Pcie;
 use crate::bus::scsi::{self, Scsi};
@@ -158,6 +159,11 @@ fn attach(device: &mut Device, block: &Node<'_>, hardware: Option<&Node<'_>>, ma
     }
     if device.scsi.as_ref().is_some_and(Scsi::is_ufs) {
         device.kind = Kind::Ufs;
+    }
+    if device.kind == Kind::Mmc {
+        let host = start.name().split(':').next().unwrap_or_default();
+        let logged = || machine.log.cards.get(host).cloned();
+        device.card_bus = CardBus::of_host(start.root(), host).or_else(logged);
     }
     if let Some(virtio) = &device.virtio {
         device.hops.push(virtio.hop());

@@ -30,6 +30,7 @@ pub(crate) use unseen::{FABRIC_MIN, UNSETTLED_MIN, unseen};
 use serde::{Deserialize, Serialize};
 
 use crate::bus::ata::{Ata, NcqOff};
+use crate::bus::mmc::CardBus;
 use crate::bus::nvme::Nvme;
 use crate::bus::pcie::Pcie;
 use crate::bus::scsi::Scsi;
@@ -122,6 +123,9 @@ pub struct Device {
     pub usb: Option<Usb>,
     /// Facts of a virtio device.
     pub virtio: Option<Virtio>,
+    /// The bus of a memory card.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub card_bus: Option<CardBus>,
     /// Facts of the device mapper.
     pub dm: Option<Mapped>,
     /// Facts of a RAID array.

@@ -250,6 +250,8 @@ fn logged_disk(name: &str, machine: &Machine) -> Option<Device> {
     if let Some(disk) = log.disks.get(name) {
         device.capacity_bytes = disk.capacity_bytes;
         device.model.clone_from(&disk.model);
+        let card = disk.address.as_deref().and_then(|it| it.split(':').next());
+        device.card_bus = card.and_then(|host| log.cards.get(host).cloned());
         if device.kind == Kind::Scsi {
             let unit = log.scsi_of(disk);
             if unit.is_some_and(|unit| !unit.is_disk) {
@@ -312,8 +314,10 @@ fn faulty(name: &str, log: &KernelLog) -> Option<Device> {
     let is_address =
         name.split(':').count() > 1 && name.split(':').all(|part| part.parse::<u64>().is_ok());
     let is_host = name.strip_prefix("host").is_some_and(|it| it.parse::<u32>().is_ok());
+    // The connection of an iSCSI session: its disks have names only in other messages.
+    let is_session = name.starts_with("connection");
     // Other devices than disks, and removable media, fail as well.
-    if !(is_adapter || is_address || is_host || is_usb && stores) {
+    if !(is_adapter || is_address || is_host || is_session || is_usb && stores) {
         return None;
     }
     let of_usb = log.faults.get(name).is_some_and(Faults::is_of_usb_host);
@@ -326,6 +330,8 @@ fn faulty(name: &str, log: &KernelLog) -> Option<Device> {
         Kind::Controller
     } else if is_usb {
         Kind::Usb
+    } else if is_session {
+        Kind::Network
     } else {
         Kind::Scsi
     };

@@ -66,6 +66,8 @@ impl KernelLog {
             "virtio_blk" => self.virtio_disk(rest),
             "blkfront" => self.xen_disk(rest),
             _ if first.starts_with("scsi") => self.old_host(first, rest),
+            _ if first.starts_with("vd") || first.starts_with("xvd") => self.parted(first, rest),
+            _ if super::fault::is_ide(first) => self.ide_disk(first, rest),
             _ if first.starts_with("mmcblk") => self.card(first, rest),
             _ => false,
         }
@@ -162,6 +164,31 @@ impl KernelLog {
         let Some(size) = size_in(rest) else { return false };
         let disk = entry(&mut self.disks, name.to_owned());
         disk.map(|disk| disk.capacity_bytes = Some(size)).is_some()
+    }
+
+    /// `vda: vda1 vda2`, the only line about a virtio disk in Linux before 4.16.
+    fn parted(&mut self, name: &str, rest: &str) -> bool {
+        let mut parts = rest.split_whitespace().filter(|word| !matches!(*word, "<" | ">"));
+        let first = parts.next();
+        let all_are = first.into_iter().chain(parts).all(|part| part.starts_with(name));
+        first.is_some() && all_are && entry(&mut self.disks, name.to_owned()).is_some()
+    }
+
+    /// `hda: WDC WD800BB-00CAA1, ATA DISK drive`, `hda: 156301488 sectors (80026 MB) w/2048KiB`.
+    fn ide_disk(&mut self, name: &str, rest: &str) -> bool {
+        let rest = rest.trim_start();
+        let model =
+            rest.strip_suffix(", ATA DISK drive").or_else(|| rest.strip_suffix(", CFA DISK drive"));
+        let sectors =
+            rest.split_once(" sectors (").and_then(|(count, _)| count.parse::<u64>().ok());
+        if model.is_none() && sectors.is_none() {
+            return false;
+        }
+        let Some(disk) = entry(&mut self.disks, name.to_owned()) else { return false };
+        disk.model = model.map(str::to_owned).or_else(|| disk.model.take());
+        let size = sectors.and_then(|count| count.checked_mul(512));
+        disk.capacity_bytes = size.or(disk.capacity_bytes);
+        true
     }
 
     /// `xvda: flush diskcache: enabled; persistent grants: enabled;`.
@@ -312,6 +339,9 @@ mod tests {
              ata1.00: ATA-8: WDC WD10EZEX-00BN5A0, 01.01A01, max UDMA/133\n\
              sd 0:0:0:0: [sda] 1953525168 512-byte logical blocks: (1.00 TB/932 GiB)\n\
              virtio_blk virtio2: [vda] 41943040 512-byte logical blocks (21.5 GB/20.0 GiB)\n\
+             hda: WDC WD800BB-00CAA1, ATA DISK drive\n\
+             hda: 156301488 sectors (80026 MB) w/2048KiB Cache, CHS=16383/255/63, UDMA(100)\n\
+             vdb: vdb1 vdb2 < vdb5 >\nvdc: unknown partition table\n\
              mmcblk0: mmc0:0001 032G34 29.1 GiB\n\
              mmcblk0boot0: mmc0:0001 032G34 partition 1 4.00 MiB\n\
              usb-storage 2-2:1.0: USB Mass Storage device detected\n\
@@ -321,6 +351,9 @@ mod tests {
         assert_eq!(log.scsi_of(&log.disks["sda"]).unwrap().model, "WDC WD10EZEX-00B");
         assert_eq!(log.ata_disks()[&(1, 0)], "sda");
         assert_eq!(log.disks["vda"].capacity_bytes, Some(21_474_836_480));
+        assert!(log.disks.contains_key("vdb") && !log.disks.contains_key("vdc"));
+        assert_eq!(log.disks["hda"].model.as_deref(), Some("WDC WD800BB-00CAA1"));
+        assert_eq!(log.disks["hda"].capacity_bytes, Some(80_026_361_856));
         assert_eq!(log.disks["mmcblk0"].model.as_deref(), Some("032G34"));
         assert!(!log.disks.contains_key("mmcblk0boot0"));
         assert!(log.units["2-2"].stores && !log.units["2-3"].uas_ignored.is_empty());

@@ -77,6 +77,7 @@ classes! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
     Ata,
+    Ide,
     Block,
     Scsi,
     Nvme,
@@ -90,8 +91,9 @@ pub(super) enum Source {
 }
 
 impl Source {
-    const NAMES: [(&str, Self); 11] = [
+    const NAMES: [(&str, Self); 12] = [
         ("ata", Self::Ata),
+        ("ide", Self::Ide),
         ("block", Self::Block),
         ("scsi", Self::Scsi),
         ("nvme", Self::Nvme),

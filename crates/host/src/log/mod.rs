@@ -26,6 +26,8 @@ pub(crate) use fault::{Events, disk_of, port_name};
 
 use std::collections::BTreeMap;
 
+use crate::bus::mmc::CardBus;
+
 /// Maximum number of ports, controllers or disks; a text that names more is not the log of one
 /// machine.
 const NAMES_MAX: usize = 4096;
@@ -109,19 +111,26 @@ pub struct KernelLog {
     pub hosts: BTreeMap<u32, HostLog>,
     /// USB devices (`2-1`) and NVMe controllers (`nvme0`).
     pub units: BTreeMap<String, UnitLog>,
+    /// The modes of the cards in slots (`mmc0`).
+    pub cards: BTreeMap<String, CardBus>,
     /// Faults by the name that the message uses: of a disk (`sda`), a drive on an ATA port
     /// (`ata1.02`), a partition, a SCSI address, a controller and others.
     pub faults: BTreeMap<String, Faults>,
     /// Lines that were understood, in order, for a capture; the first ones of very many.
     pub understood: Vec<String>,
-    /// Size of these lines.
+    /// Size of these lines; its limit once there was one that was not kept.
     understood_bytes: usize,
+    /// The fault that the latest message added, if it had no other effect; kept only when no more
+    /// lines are.
+    added: Option<(String, Class)>,
     /// True if there were any lines.
     pub present: bool,
     /// Number of lines.
     pub lines: u64,
     /// True if a line begins with a time, a level or a host, as those of a kernel log do.
     pub stamped: bool,
+    /// Number of lines that were looked at, and of those that begin so.
+    looked: (u64, u64),
     /// True if a compressed file ended in the middle.
     pub cut: bool,
     /// The command line of the kernel, which often names the root file system of the machine.
@@ -169,6 +178,17 @@ impl KernelLog {
         self.stamped || self.release.is_some() || !self.understood.is_empty()
     }
 
+    /// Returns whether most of the lines that were looked at begin as those of a kernel log do.
+    pub fn is_mostly_stamped(&self) -> bool {
+        let (looked, stamped) = self.looked;
+        stamped > looked / 2
+    }
+
+    /// Returns whether a line has the form of one of the kernel's about disks.
+    pub fn understands(&self) -> bool {
+        !self.understood.is_empty()
+    }
+
     /// Returns whether a line is about a disk, its controller or a fault.
     pub fn names_disks(&self) -> bool {
         !(self.ports.is_empty()
@@ -190,6 +210,16 @@ impl KernelLog {
         self.bridges.get(bus).map(String::as_str)
     }
 
+    /// Returns whether a message of a fault does nothing but add to its count.
+    fn only_counts(&self) -> bool {
+        self.is_full() && self.events.excuse_nothing()
+    }
+
+    /// Returns whether no further lines are kept for a capture.
+    fn is_full(&self) -> bool {
+        self.understood_bytes >= UNDERSTOOD_BYTES_MAX
+    }
+
     fn line(&mut self, message: &str, indented: bool) {
         debug_assert!(!message.contains('\n'), "one line of the log");
         if message.is_empty() {
@@ -199,8 +229,8 @@ impl KernelLog {
         if let Some(rest) = message.strip_prefix("Linux version ") {
             // A log may contain several boots, of which the last is the present one.
             let release = rest.split(' ').next().map(str::to_owned);
-            let Self { at_s, lines, stamped, .. } = *self;
-            let next = Self { lines, stamped, release, at_s, ..Self::default() };
+            let Self { at_s, lines, stamped, looked, .. } = *self;
+            let next = Self { lines, stamped, looked, release, at_s, ..Self::default() };
             let last = std::mem::replace(self, next);
             // In a mail the release may follow the log.
             let kept = if last.names_disks() { Some(Box::new(last)) } else { last.before };
@@ -223,7 +253,9 @@ impl KernelLog {
             || self.disk_line(message)
             || message.starts_with("Linux version ");
         let space = UNDERSTOOD_BYTES_MAX.saturating_sub(self.understood_bytes);
-        if understood && self.understood.len() < UNDERSTOOD_MAX && message.len() < space {
+        if self.understood.len() >= UNDERSTOOD_MAX || message.len() + 16 > space {
+            self.understood_bytes = UNDERSTOOD_BYTES_MAX;
+        } else if understood {
             self.understood_bytes += message.len() + 16;
             let before = match self.at_s {
                 Some(seconds) => format!("[{seconds:>5}.000000] "),

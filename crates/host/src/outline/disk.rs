@@ -169,6 +169,7 @@ fn settings(device: &Device) -> String {
         (None, Some(text)) => parts.push(format!("cache {text} (kernel)")),
         (None, None) => {}
     }
+    parts.extend(device.card_bus.as_ref().map(|bus| format!("bus {}", bus.mode)));
     let queue = &device.queue;
     let held = queue.nr_requests.map(|count| format!(" of {count}")).unwrap_or_default();
     parts.extend(queue.scheduler.as_ref().map(|name| format!("scheduler {name}{held}")));

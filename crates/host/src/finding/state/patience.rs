@@ -21,6 +21,7 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     counted(context, findings);
     limit(context, findings);
     slow_mode(context, findings);
+    slow_card(context, findings);
     heat(context, findings);
 }
 
@@ -116,6 +117,21 @@ fn slow_mode(context: &Context<'_>, findings: &mut Findings) {
             "look in the log for the errors after which the kernel lowered it, check cable and \
              supply, and attach the drive again, which restores its mode; `libata.dma=` on the \
              kernel command line also turns DMA off (undo: remove it)",
+        );
+}
+
+/// The bus of a card in a mode below UHS or HS200. Not every slot has a better one: a note.
+fn slow_card(context: &Context<'_>, findings: &mut Findings) {
+    let Some(bus) = &context.device.card_bus else { return };
+    let Some(limit) = bus.limit_mb_per_s else { return };
+    findings
+        .add(FindingId::TransferMode, Severity::Info)
+        .says(format!("the bus of the card runs in mode `{}`: at most {limit} MB/s", bus.mode))
+        .seen(vec![bus.seen.clone()])
+        .fix(
+            "sequential figures are those of the bus, not of the card; a slot and a card that both \
+             support UHS-I (eMMC: HS200) are faster, and need a slot that switches to 1.8 V. There \
+             is nothing to undo",
         );
 }
 

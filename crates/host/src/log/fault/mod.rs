@@ -5,11 +5,14 @@ mod usual;
 
 use std::collections::BTreeMap;
 
+use memchr::memchr_iter;
+
 use self::name::{Named, named};
 use self::usual::Excuse;
 use super::messages::{Class, Source, Verdict, look_up};
 use super::{KernelLog, Lines, entry};
 
+pub(super) use self::name::is_ide;
 pub(crate) use self::name::{disk_of, port_name};
 pub(crate) use self::usual::Events;
 pub(super) use self::usual::SLEEP;
@@ -40,6 +43,10 @@ impl KernelLog {
     pub(super) fn add_fault(&mut self, name: &str, class: Class, message: &str) {
         let at = self.at_s;
         debug_assert!(!name.is_empty(), "a fault belongs to a device");
+        let known = self.faults.get_mut(name).and_then(|faults| faults.by_class.get_mut(&class));
+        if let Some(lines) = known {
+            return lines.add_at(message, at);
+        }
         let Some(faults) = entry(&mut self.faults, name.to_owned()) else { return };
         faults.by_class.entry(class).or_default().add_at(message, at);
     }
@@ -97,7 +104,13 @@ impl KernelLog {
                 self.add_fault(&name, class, message);
                 self.note_usb_reset(&name);
             }
-            _ => self.add_fault(&name, class, message),
+            _ => {
+                self.add_fault(&name, class, message);
+                // A reset is excused by a resume.
+                if self.is_full() && class != Class::Reset {
+                    self.added = Some((name.into_owned(), class));
+                }
+            }
         }
         true
     }
@@ -169,13 +182,15 @@ fn of_operation(source: Source, class: Class, message: &str) -> Class {
     if source != Source::Block || !matches!(class, Class::Command | Class::Io) {
         return class;
     }
-    if ["(DISCARD)", "(SECURE_ERASE)"].iter().any(|it| message.contains(it)) {
-        Class::Discard
-    } else if ["(WRITE_ZEROES)", "(WRITE_SAME)"].iter().any(|it| message.contains(it)) {
-        Class::WriteZeroes
-    } else {
-        class
-    }
+    // `op 0x3:(DISCARD)`
+    let mut operations =
+        memchr_iter(b'(', message.as_bytes()).filter_map(|at| message[at + 1..].split_once(')'));
+    let found = operations.find_map(|(operation, _)| match operation {
+        "DISCARD" | "SECURE_ERASE" => Some(Class::Discard),
+        "WRITE_ZEROES" | "WRITE_SAME" => Some(Class::WriteZeroes),
+        _ => None,
+    });
+    found.unwrap_or(class)
 }
 
 #[cfg(test)]
@@ -234,6 +249,17 @@ mod tests {
         check("sd 2:2:0:0: [sda] megasas: RESET cmd=28 retries=0", "sda", Class::Timeout);
         let corrected = "md/raid:md0: read error corrected (8 sectors at 2048 on sdc1)";
         check(corrected, "sdc1", Class::Medium);
+        check("hda: dma_intr: error=0x40 { UncorrectableError }, LBAsect=8", "hda", Class::Medium);
+        check("hdd: dma_intr: error=0x84 { DriveStatusError BadCRC }", "hdd", Class::Link);
+        check("hdg: dma_timer_expiry: dma status == 0x21", "hdg", Class::Timeout);
+        check("hdg: DMA disabled", "hdg", Class::Mode);
+        check("end_request: I/O error, dev 03:05 (hda), sector 62608", "hda", Class::Io);
+        check("Read-error on swap-device (8:16:78162624)", "sdb", Class::Io);
+        check("Write-error on swap-device (254:1:7816)", "254:1", Class::Io);
+        check("SCSI error : <0 0 2 14> return code = 0x10000", "0:0:2:14", Class::Lost);
+        check("sd 3:0:1:42: SCSI error: return code = 0x00010000", "3:0:1:42", Class::Lost);
+        check("connection3:0: detected conn error (1022)", "connection3:0", Class::Link);
+        check("XFS (dm-0): xfs_log_force: error -5 returned.", "dm-0", Class::FileSystem);
         check("md: kicking non-fresh sdb1 from array!", "sdb1", Class::Member);
         check("device-mapper: multipath: 253:0: Failing path 8:16.", "sdb", Class::Path);
         check("device-mapper: multipath: 253:0: Failing path 65:160.", "sdaa", Class::Path);
@@ -258,6 +284,9 @@ mod tests {
             "md/raid1:md0: active with 2 out of 2 mirrors",
             "BTRFS info (device sda1): bdev /dev/sda1 errs: wr 0, rd 0, flush 0, corrupt 0, gen 0",
             "mmc1: error -110 during resume (card was removed?)",
+            "connection1:0: detected conn error (1020)",
+            "hda: task_no_data_intr: error=0x04 { DriveStatusError }",
+            "hda: 156301488 sectors (80026 MB) w/2048KiB Cache, CHS=16383/255/63, UDMA(100)",
         ] {
             assert_eq!(fault(message), None, "{message}");
         }

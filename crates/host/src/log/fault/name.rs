@@ -1,9 +1,15 @@
 //! The names of devices in messages that report a fault.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::super::messages::Source;
 use super::super::{is_address, is_of_storage};
+
+/// The part of the report of a failed request before the name of the disk.
+static REQUEST: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(" error, dev "));
 
 /// A message, with the device that it names.
 pub(super) struct Named<'m> {
@@ -32,13 +38,18 @@ pub(super) fn named(message: &str) -> Option<Named<'_>> {
         "JBD2" | "JBD" | "Aborting" => journal(message),
         "aacraid" => Some(Named::new(Source::Hba, first, rest.trim_start())),
         "Buffer" | "lost" => buffer(message),
+        "Read-error" | "Write-error" => swapped(rest),
+        "SCSI" => old_scsi(rest),
         _ if first.starts_with("md/raid") => md(message),
+        _ if is_ide(first) => after_name(Source::Ide, message),
+        _ if is_numbered(first, "connection") => after_name(Source::Hba, message),
         _ if is_numbered(first, "nvme") => after_name(Source::Nvme, message),
         _ if is_numbered(first, "mmc") => after_name(Source::Mmc, message),
         _ if is_numbered(first, "mpt2sas") || is_numbered(first, "mpt3sas") => {
             after_name(Source::Hba, message)
         }
-        _ => function(first, rest),
+        // The most frequent one by far, where there are many.
+        _ => request(message).or_else(|| function(first, rest)),
     };
     found.or_else(|| request(message)).or_else(|| granularity(message))
 }
@@ -67,10 +78,41 @@ fn after_name(source: Source, message: &str) -> Option<Named<'_>> {
 /// `critical medium error, dev sda, sector 2048 op 0x0:(READ)`, with the prefixes of old and new
 /// kernels (`blk_update_request:`, `end_request:`).
 fn request(message: &str) -> Option<Named<'_>> {
-    let (word, rest) = message.split_once(" error, dev ")?;
+    let at = REQUEST.find(message.as_bytes())?;
+    let (word, rest) = (&message[..at], &message[at + REQUEST.needle().len()..]);
     let text = word.rsplit(": ").next().unwrap_or(word);
-    let name = rest.split([',', ' ']).next()?;
+    let mut words = rest.split([',', ' ']);
+    let mut name = words.next()?;
+    // `03:05 (hda)`, of Linux 2.4.
+    if number_of(name).is_some()
+        && let Some(disk) = words.next().and_then(|it| it.strip_prefix('(')?.strip_suffix(')'))
+    {
+        name = disk;
+    }
     (!name.is_empty()).then_some(Named::new(Source::Block, name, text))
+}
+
+/// `Read-error on swap-device (8:16:78162624)`: the number of the device, and the sector.
+fn swapped(rest: &str) -> Option<Named<'_>> {
+    let (_, device) = rest.split_once("swap-device (")?;
+    let (number, _) = device.split(')').next()?.rsplit_once(':')?;
+    number_of(number)?;
+    let name = scsi_name(number).map_or(Cow::Borrowed(number), Cow::Owned);
+    Some(Named { source: Source::Block, name, text: "I/O" })
+}
+
+/// `SCSI error : <0 0 2 14> return code = 0x10000`, of Linux before 2.6.20.
+fn old_scsi(rest: &str) -> Option<Named<'_>> {
+    let (address, text) = rest.strip_prefix("error : <")?.split_once("> ")?;
+    let is_address = address.split(' ').filter(|part| part.parse::<u32>().is_ok()).count() == 4;
+    let name = Cow::Owned(address.replace(' ', ":"));
+    is_address.then_some(Named { source: Source::Scsi, name, text })
+}
+
+/// Returns whether it is `hda`, a name of the old drivers for IDE.
+pub(in crate::log) fn is_ide(name: &str) -> bool {
+    let letter = name.strip_prefix("hd").unwrap_or("");
+    letter.len() == 1 && letter.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
 /// `Buffer I/O error on dev sda1, logical block 3`.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::super::KernelLog;
 use super::super::messages::{Class, Source};
 use super::disk_of;
+use crate::bus::mmc::CardBus;
 
 /// Time after a resume in which resets are usual.
 const RESUME_S: u64 = 30;
@@ -67,6 +68,17 @@ pub(crate) struct Events {
     found: Option<String>,
 }
 
+impl Events {
+    /// Returns whether no device was unplugged or is in a state in which faults are usual, as in
+    /// most logs.
+    pub(in crate::log) fn excuse_nothing(&self) -> bool {
+        self.states.is_empty()
+            && self.unplugged.is_empty()
+            && self.latest.is_none()
+            && self.pulled.is_none()
+    }
+}
+
 /// The reason why a fault is not one of the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Excuse {
@@ -93,7 +105,9 @@ impl KernelLog {
     /// Takes note of a message about an event.
     pub(super) fn event(&mut self, message: &str) -> bool {
         let now = self.moment();
-        let is_resume = SLEEP.iter().any(|start| message.starts_with(start))
+        let is_sleep = message.starts_with(['P', 'A', 'S', 'R', 'W'])
+            && SLEEP.iter().any(|start| message.starts_with(start));
+        let is_resume = is_sleep
             || message.starts_with("xhci") && message.contains("xHC error in resume")
             || message.starts_with("usb ") && message.contains("root hub lost power or was reset");
         if is_resume {
@@ -165,7 +179,17 @@ impl KernelLog {
     /// Reads a message that is no fault, and may end or begin a state.
     pub(super) fn settles(&mut self, source: Source, name: &str, text: &str) -> bool {
         match source {
+            // `hdc: LITE-ON DVDRW, ATAPI CD/DVD-ROM drive`
+            Source::Ide if text.contains("ATAPI") => {
+                self.faults.remove(name);
+                self.note_state(name, State::NoStorage);
+                true
+            }
             Source::Mmc if text.starts_with("new ") => {
+                let bus = CardBus::of_log(text, &format!("{name}: {text}"));
+                if let Some(bus) = bus.filter(|_| self.cards.len() < super::super::NAMES_MAX) {
+                    self.cards.insert(name.to_owned(), bus);
+                }
                 if text.contains("SDIO card") {
                     self.faults.remove(name);
                     self.note_state(name, State::NoStorage);
@@ -203,6 +227,9 @@ impl KernelLog {
     pub(super) fn excuse(&self, name: &str, class: Class, message: &str) -> Option<Excuse> {
         if class == Class::Reset && self.has_just_resumed() {
             return Some(Excuse::Usual);
+        }
+        if self.events.excuse_nothing() {
+            return None;
         }
         let of_disk = self.events.states.get(disk_of(name));
         match self.events.states.get(name).or(of_disk) {

@@ -1,11 +1,16 @@
 //! Strips the prefix from one line of a kernel log, whichever program printed it.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
+use memchr::memmem::Finder;
 use serde::Deserialize;
 
 /// The length of the name or the address of a machine.
 const NODE_BYTES_MAX: usize = 64;
+
+/// The beginning of the name of the kernel and of its facility.
+static KERN: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("kern"));
 
 /// The message of a line.
 ///
@@ -15,6 +20,11 @@ const NODE_BYTES_MAX: usize = 64;
 pub(super) fn message(line: &str) -> &str {
     let line = line.trim_end();
     let line = after_iso(line.trim_start()).unwrap_or(line);
+    // Most lines of `dmesg` have no name of a program, and one search shows that.
+    if KERN.find(line.as_bytes()).is_none() {
+        let line = after_kmsg(line).unwrap_or(line);
+        return after_stamp(after_level(line.trim_start())).trim_start();
+    }
     let line = after_kernel(line).unwrap_or(line);
     let line = after_kmsg(line).unwrap_or(line);
     let line = after_facility(line).unwrap_or(line);
@@ -53,6 +63,9 @@ pub(super) fn seconds(line: &str) -> Option<u64> {
 
 /// The text after `2026-11-26T15:50:09,123456+00:00 `, unless a host follows (`journalctl`).
 fn after_iso(line: &str) -> Option<&str> {
+    if !line.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
     let (stamp, rest) = line.split_once(' ')?;
     let bytes = stamp.as_bytes();
     let dated = bytes.len() >= 19 && bytes[4] == b'-' && bytes[7] == b'-' && bytes[10] == b'T';
@@ -140,10 +153,12 @@ fn after_kernel(line: &str) -> Option<&str> {
     let (before, after) = line
         .split_once(" kernel: ")
         .or_else(|| line.split_once(" [kernel] "))
+        // The problem detector of Kubernetes.
+        .or_else(|| line.split_once(" kernel-monitor "))
         .or_else(|| line.split_once(" kernel:").filter(|(before, _)| is_of_installer(before)))?;
     let words = before.split_whitespace().count();
     let dated = before.chars().any(|c| c.is_ascii_digit()) && (1..=6).contains(&words);
-    dated.then_some(after)
+    dated.then_some(after.trim_start())
 }
 
 /// Returns whether it is `20:50:56,976 INFO`, as an installer of Red Hat writes.
@@ -157,6 +172,9 @@ fn is_of_installer(before: &str) -> bool {
 
 /// The text after `level,sequence,microseconds,flags;`.
 fn after_kmsg(line: &str) -> Option<&str> {
+    if !line.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
     let (before, after) = line.split_once(';')?;
     let mut fields = before.split(',');
     let numbers = fields.by_ref().take(3).filter(|field| digits(field)).count();
@@ -213,11 +231,7 @@ fn after_stamp(mut line: &str) -> &str {
             && stamp.bytes().all(|byte| {
                 byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'+' | b' ' | b'<' | b'>')
             });
-        let date = (2..=3).contains(&stamp.matches(':').count()) && stamp.len() >= 19;
-        let thread = stamp.starts_with(['T', 'C']) && digits(&stamp[1..]);
-        // `Nov26 15:50`, of `dmesg -e`.
-        let short = stamp.len() == 11 && stamp.as_bytes()[8] == b':' && stamp.as_bytes()[5] == b' ';
-        if !(time || date || short || thread || is_task(stamp)) {
+        if !(time || is_other_stamp(stamp)) {
             break;
         }
         line = rest.trim_start();
@@ -230,6 +244,15 @@ fn after_stamp(mut line: &str) -> &str {
         }
     }
     after_core(line)
+}
+
+/// Returns whether it is a date, a thread or a task.
+fn is_other_stamp(stamp: &str) -> bool {
+    let date = (2..=3).contains(&stamp.matches(':').count()) && stamp.len() >= 19;
+    let thread = stamp.starts_with(['T', 'C']) && digits(&stamp[1..]);
+    // `Nov26 15:50`, of `dmesg -e`.
+    let short = stamp.len() == 11 && stamp.as_bytes()[8] == b':' && stamp.as_bytes()[5] == b' ';
+    date || short || thread || is_task(stamp)
 }
 
 /// Returns whether it is `3:   kworker/3:1:  88`, the processor, name and number of a task, which
@@ -306,6 +329,7 @@ mod tests {
         check(&format!("20:50:57,008 NOTICE kernel:{bare}"), bare);
         check(&format!("192.0.2.7: kern:    info: [2024-04-16T18:19:30.85674118Z]: {bare}"), bare);
         check(&format!("kern: warning: [2024-04-16T18:19:30.85674118Z]: {bare}"), bare);
+        check(&format!("  Warning  Ext4Error  2m8s (x2 over 2m8s)  kernel-monitor  {bare}"), bare);
         check("c0 is no core", "c0 is no core");
         check("[sda: sda1: text] 5", "[sda: sda1: text] 5");
         check("", "");

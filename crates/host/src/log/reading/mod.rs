@@ -1,7 +1,9 @@
 //! Reads a log from a file of any length, a line at a time.
 
+mod joined;
 mod line;
 mod quick;
+mod repeats;
 mod ring;
 mod unpack;
 
@@ -11,6 +13,7 @@ use std::io::{BufRead, BufReader, Cursor, Error, ErrorKind, Read};
 
 use memchr::memchr;
 
+use self::repeats::Repeats;
 pub(crate) use self::unpack::unpacked;
 use super::KernelLog;
 
@@ -62,6 +65,9 @@ impl KernelLog {
         let mut bytes = Vec::with_capacity(LINE_BYTES_MAX);
         let mut cut = false;
         while next_line(&mut file, &mut bytes, &mut cut)? {
+            if reading.repeats(&bytes) {
+                continue;
+            }
             let may_matter = quick::may_matter(&bytes);
             if may_matter || !reading.skips(&bytes) {
                 reading.read(&String::from_utf8_lossy(&bytes), may_matter);
@@ -177,6 +183,10 @@ struct Reading {
     /// The length of its last part.
     length: usize,
     parts: usize,
+    /// The messages that are counted without being read again.
+    known: Repeats,
+    /// The one that the line repeats, and its time.
+    repeat: Option<((usize, usize), u64)>,
 }
 
 /// The part of a line that is read.
@@ -187,6 +197,53 @@ fn beginning(line: &str) -> &str {
 }
 
 impl Reading {
+    /// Takes a line that says the same as one before. Only if no further lines are kept for a
+    /// capture, and no fault is excused: then it adds to a count, and nothing else.
+    fn repeats(&mut self, line: &[u8]) -> bool {
+        if !self.log.only_counts() {
+            return false;
+        }
+        let Some((seconds, start)) = repeats::stamp(line) else { return false };
+        let Some(place) = self.known.find(&line[start..]) else { return false };
+        // It is equal to a text but for digits.
+        let Ok(text) = std::str::from_utf8(line) else { return false };
+        self.flush();
+        self.begin(text, start, true);
+        self.matters = true;
+        self.length = text.len();
+        self.repeat = Some((place, seconds));
+        true
+    }
+
+    /// Begins a line, whose message begins at `start`.
+    fn begin(&mut self, line: &str, start: usize, stamped: bool) {
+        debug_assert!(self.line.is_empty() && self.repeat.is_none(), "the one before was read");
+        self.line.push_str(line);
+        self.start = start;
+        self.stamped = stamped;
+        self.log.stamped |= stamped;
+        self.log.looked.0 += u64::from(!line.is_empty());
+        self.log.looked.1 += u64::from(stamped);
+        self.parts = 1;
+    }
+
+    /// Counts the line, which repeats one before.
+    fn count(&mut self, place: (usize, usize), seconds: u64) {
+        let (name, class) = self.known.fault(place);
+        self.log.lines += 1;
+        self.log.at_s = Some(seconds);
+        self.log.add_fault(name, class, &self.line[self.start..]);
+    }
+
+    /// Keeps the line, if it was a single one with a stamp, and reported a fault.
+    fn keep(&mut self) {
+        let Some((name, class)) = self.log.added.take() else { return };
+        let stamp = repeats::stamp(self.line.as_bytes());
+        if self.parts == 1 && stamp.is_some_and(|(_, start)| start == self.start) {
+            self.known.keep(&self.line[self.start..], name, class);
+        }
+    }
+
     /// Passes over a line that no rule can concern, as most are, and counts it. The first lines
     /// show what the file is, and are read in any case.
     fn skips(&mut self, line: &[u8]) -> bool {
@@ -218,8 +275,18 @@ impl Reading {
             for message in message.lines() {
                 self.log.line(message.trim(), false);
             }
+            self.log.added = None;
             return;
         }
+        if !joined::is_joined(line.as_bytes()) {
+            return self.part(&line, may_matter);
+        }
+        for part in joined::parts(&line) {
+            self.part(part, may_matter);
+        }
+    }
+
+    fn part(&mut self, line: &str, may_matter: bool) {
         let text = line.trim();
         let message = line::message(text);
         let stamped = message.len() < text.len();
@@ -227,14 +294,13 @@ impl Reading {
             self.line.push(' ');
             self.line.push_str(text);
             self.parts += 1;
+            // As a whole it says something else.
+            self.repeat = None;
         } else {
             self.flush();
-            self.line.push_str(line.trim_end());
-            self.start = self.line.len() - message.len();
+            let line = line.trim_end();
+            self.begin(line, line.len() - message.len(), stamped);
             self.matters = may_matter;
-            self.stamped = stamped;
-            self.log.stamped |= stamped;
-            self.parts = 1;
         }
         self.length = text.len();
     }
@@ -255,9 +321,13 @@ impl Reading {
 
     fn flush(&mut self) {
         debug_assert!(self.line.len() <= 2 * LINE_BYTES_MAX, "few lines make a message");
-        if !self.line.is_empty() {
+        if let Some((place, seconds)) = self.repeat.take() {
+            self.count(place, seconds);
+            self.line.clear();
+        } else if !self.line.is_empty() {
             self.log.at_s = line::seconds(&self.line);
             self.log.line(&self.line[self.start..], self.line.starts_with([' ', '\t']));
+            self.keep();
             self.line.clear();
         }
     }
@@ -267,8 +337,8 @@ impl Reading {
         let before = self.log.before.take();
         match before.filter(|_| !self.log.names_disks()) {
             Some(before) => {
-                let KernelLog { release, lines, stamped, .. } = self.log;
-                KernelLog { lines, stamped, ..Self::released(*before, release) }
+                let KernelLog { release, lines, stamped, looked, .. } = self.log;
+                KernelLog { lines, stamped, looked, ..Self::released(*before, release) }
             }
             None => self.log,
         }
@@ -369,6 +439,69 @@ mod tests {
     }
 
     #[test]
+    fn counting_repeated_lines_changes_nothing() {
+        let line = |n: u32| {
+            let sector = n.wrapping_mul(2_654_435_761) >> 8;
+            let disk = char::from(b"abc"[n as usize % 3]);
+            match n % 7 {
+                0 => {
+                    format!("I/O error, dev sd{disk}, sector {sector} op 0x1:(WRITE) phys_seg {n}")
+                }
+                1 => format!("I/O error, dev sd{disk}, sector {sector} op 0x3:(DISCARD)"),
+                2 => format!("nvme nvme{}: I/O {} QID {} timeout, aborting", n % 2, n % 999, n % 2),
+                3 => format!("Buffer I/O error on dev sd{disk}1, logical block {sector}, lost"),
+                4 => format!(
+                    "mmcblk0: error -{} transferring data, sector {sector}",
+                    84 + n % 2 * 26
+                ),
+                5 => format!(
+                    "EXT4-fs error (device sd{disk}1): ext4_find_entry:{sector}: inode #{n}"
+                ),
+                _ => format!("sd 0:0:0:0: [sda] tag#{} Sense Key : Medium Error", n % 32),
+            }
+        };
+        let mut text = String::new();
+        for n in 0..140_000 {
+            text.push_str(&format!("[{:5}.000001] {}\n", n / 9, line(n)));
+            match n {
+                90_000 => text.push_str("[ 9.000001] sd 6:0:0:0: [sdb] Attached SCSI disk\n"),
+                100_000 => text.push_str("that a mail program broke, op 0x9:(WRITE_ZEROES)\n"),
+                110_000 => text.push_str("[ 9.000001] usb 2-1: USB disconnect, device number 4\n"),
+                _ => {}
+            }
+        }
+        let mut all = Reading::default();
+        text.lines().for_each(|line| all.line(line));
+        let (quick, slow) = (KernelLog::parse(&text), all.finish());
+        assert!(quick.is_full() && quick.faults.len() > 5, "{:?}", quick.faults.keys());
+        assert_eq!(quick, slow);
+    }
+
+    #[test]
+    fn many_faults_are_counted_with_their_first_lines_and_last_time() {
+        let line = |second: u64| match second % 3 {
+            0 => {
+                format!("[{second:5}.000001] I/O error, dev sda, sector {second} op 0x3:(DISCARD)")
+            }
+            1 => format!("[{second:5}.000001] I/O error, dev sda, sector {second} op 0x0:(READ)"),
+            _ => format!("[{second:5}.000001] critical medium error, dev sdb, sector {second}"),
+        };
+        let text: Vec<String> = (0..90_000).map(line).collect();
+        let log = KernelLog::parse(&text.join("\n"));
+        let lines = |disk: &str, class| log.faults[disk].of(class).unwrap();
+        for (disk, class, first) in
+            [("sda", Class::Discard, 0), ("sda", Class::Io, 1), ("sdb", Class::Medium, 2)]
+        {
+            let found = lines(disk, class);
+            assert_eq!((found.count, found.last_s), (30_000, Some(89_997 + first)));
+            let kept: Vec<String> = (0..3).map(|n| line(first + 3 * n)).collect();
+            let kept: Vec<&str> = kept.iter().map(|line| &line[15..]).collect();
+            assert_eq!(found.first, kept);
+        }
+        assert_eq!(log.lines, 90_000);
+    }
+
+    #[test]
     fn lines_that_a_mail_program_broke_are_joined() {
         let text = "Nov 04 06:18:51 charon kernel: blk_update_request: critical medium\n\
                     error, dev sda,\nsector 3907667964 op 0x9:(WRITE_ZEROES)\n";
@@ -377,7 +510,7 @@ mod tests {
 
     /// The log without the number and the time of its last line.
     fn read_from(log: KernelLog) -> KernelLog {
-        KernelLog { lines: 0, at_s: None, reported: (0, None), ..log }
+        KernelLog { lines: 0, looked: (0, 0), at_s: None, reported: (0, None), ..log }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use memchr::memmem::Finder;
 use super::super::controller::{DRIVERS, OTHER_DRIVERS};
 use super::super::fault::SLEEP;
 use super::super::messages::beginnings_of_block;
+use super::joined;
 use super::line::{is_dated, is_of_talos};
 
 /// The beginnings of messages that some rule reads, next to those of drivers and of the block
@@ -24,9 +25,13 @@ const BEGINNINGS: &[&str] = &[
     "Kernel command line: ",
     "Kernel driver in use",
     "Linux version ",
+    "Read-error",
+    "SCSI error",
+    "Write-error",
     "XFS",
     "ata",
     "blk",
+    "connection",
     "device-mapper",
     "dm-",
     "end_request",
@@ -96,7 +101,7 @@ pub(super) fn may_matter(line: &[u8]) -> bool {
     if matches!(first, b'{' | b'>' | 0x1b | 0xef) || text.starts_with(b"kern") {
         return true;
     }
-    begins(text) || named(text) || REQUEST.find(text).is_some()
+    begins(text) || named(text) || REQUEST.find(text).is_some() || joined::is_joined(text)
 }
 
 /// Returns whether a line begins with a time or a level, so that it continues no other.
@@ -115,6 +120,7 @@ fn named(text: &[u8]) -> bool {
     let mut rest = text;
     while let Some(at) = KERNEL.find(rest) {
         rest = &rest[at + "kernel".len()..];
+        rest = rest.strip_prefix(b"-monitor").unwrap_or(rest);
         let message = rest.iter().position(|byte| !matches!(byte, b':' | b']' | b' '));
         if message.is_some_and(|at| at > 0 && begins(&rest[at..])) {
             return true;

@@ -1,0 +1,200 @@
+//! Lines that say the same as one before, except for numbers of no interest: a log full of errors
+//! consists of them, and each is counted without being read again.
+
+use super::super::messages::Class;
+
+/// Number of buckets; a power of two.
+const BUCKETS: usize = 256;
+/// Number of messages kept in a bucket: those that begin with the same letters.
+const BUCKET_MAX: usize = 16;
+/// The part of a message that names its bucket.
+const BEGINNING: usize = 24;
+/// Digits after the point in the stamp of a line.
+const FRACTION: usize = 6;
+/// A number of this many digits is in no pattern of the table of messages, and in no name.
+const DIGITS_MIN: usize = 3;
+/// Words before numbers of any length that are no part of a name or a pattern either.
+const WORDS: [&[u8]; 4] = [b"sector ", b"phys_seg ", b"logical block ", b"tag#"];
+
+/// Messages that were read, each with the fault that it reports and nothing else.
+#[derive(Debug)]
+pub(super) struct Repeats {
+    buckets: Vec<Vec<Repeat>>,
+    /// The next message of a full bucket to be replaced.
+    next: usize,
+}
+
+/// A message, and its fault.
+#[derive(Debug)]
+struct Repeat {
+    message: Vec<u8>,
+    name: String,
+    class: Class,
+}
+
+impl Default for Repeats {
+    fn default() -> Self {
+        Self { buckets: (0..BUCKETS).map(|_| Vec::new()).collect(), next: 0 }
+    }
+}
+
+impl Repeats {
+    /// Returns the place of a message that says the same.
+    pub(super) fn find(&self, message: &[u8]) -> Option<(usize, usize)> {
+        let bucket = bucket_of(message);
+        let at = self.buckets[bucket].iter().position(|it| is_same(&it.message, message))?;
+        Some((bucket, at))
+    }
+
+    /// The fault of the message at a place.
+    pub(super) fn fault(&self, (bucket, at): (usize, usize)) -> (&str, Class) {
+        let Repeat { name, class, .. } = &self.buckets[bucket][at];
+        (name, *class)
+    }
+
+    /// Keeps a message.
+    pub(super) fn keep(&mut self, message: &str, name: String, class: Class) {
+        let message = message.as_bytes().to_vec();
+        let bucket = &mut self.buckets[bucket_of(&message)];
+        let repeat = Repeat { message, name, class };
+        if bucket.len() < BUCKET_MAX {
+            bucket.push(repeat);
+        } else {
+            bucket[self.next % BUCKET_MAX] = repeat;
+            self.next = self.next.wrapping_add(1);
+        }
+        debug_assert!(bucket.len() <= BUCKET_MAX, "a bucket has a limit");
+    }
+}
+
+/// Splits `[   43.004983] text` into its seconds and the start of the text.
+pub(super) fn stamp(line: &[u8]) -> Option<(u64, usize)> {
+    let mut at = 1 + line.get(1..)?.iter().take_while(|byte| **byte == b' ').count();
+    if line[0] != b'[' {
+        return None;
+    }
+    let (start, mut seconds) = (at, 0_u64);
+    while let Some(digit) = line.get(at).filter(|byte| byte.is_ascii_digit()) {
+        seconds = seconds.checked_mul(10)?.checked_add(u64::from(digit - b'0'))?;
+        at += 1;
+    }
+    let fraction = line.get(at..at + FRACTION + 3)?;
+    let right = at > start
+        && fraction[0] == b'.'
+        && fraction[1..=FRACTION].iter().all(u8::is_ascii_digit)
+        && fraction.ends_with(b"] ");
+    right.then_some((seconds, at + FRACTION + 3))
+}
+
+/// The bucket of a message, by its beginning.
+fn bucket_of(message: &[u8]) -> usize {
+    let beginning = &message[..message.len().min(BEGINNING)];
+    let words = beginning.chunks(8).map(|chunk| {
+        let mut bytes = [0; 8];
+        bytes[..chunk.len()].copy_from_slice(chunk);
+        u64::from_le_bytes(bytes)
+    });
+    // Multiplication by an odd number spreads the letters over the highest bits.
+    let hash = words.fold(0_u64, |hash, word| {
+        (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+    });
+    usize::try_from(hash >> 32).unwrap_or_default() % BUCKETS
+}
+
+/// Returns whether two messages are equal but for numbers that are no part of a name or a pattern.
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let (mut one, mut other) = (one, other);
+    loop {
+        let equal = common(one, other);
+        if equal == one.len() && equal == other.len() {
+            return true;
+        }
+        // The number in which they differ may have begun before.
+        let start = equal - one[..equal].iter().rev().take_while(|it| it.is_ascii_digit()).count();
+        let Some((end, other_end)) = number(one, start).zip(number(other, start)) else {
+            return false;
+        };
+        // The separator stays, so that a number that follows is judged by it.
+        (one, other) = (&one[end..], &other[other_end..]);
+        if one.first().is_some_and(u8::is_ascii_digit) {
+            return false;
+        }
+    }
+}
+
+/// The number of equal bytes at the beginning.
+fn common(one: &[u8], other: &[u8]) -> usize {
+    let mut equal = 0;
+    for (a, b) in one.chunks_exact(8).zip(other.chunks_exact(8)) {
+        if a != b {
+            break;
+        }
+        equal += 8;
+    }
+    let rest = one[equal..].iter().zip(&other[equal..]);
+    equal + rest.take_while(|(a, b)| a == b).count()
+}
+
+/// The end of a number of no interest that begins at `start`.
+fn number(text: &[u8], start: usize) -> Option<usize> {
+    let digits = text[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let before = &text[..start];
+    let stands_alone = before.last().is_some_and(|byte| matches!(byte, b' ' | b'#'));
+    let long = digits >= DIGITS_MIN && !text[start + digits..].starts_with(b"-");
+    let known = || WORDS.iter().any(|word| before.ends_with(word));
+    (digits > 0 && stands_alone && (long || known())).then_some(start + digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_that_differ_in_numbers_of_no_interest_are_the_same() {
+        let check = |one: &str, other: &str, expected: bool| {
+            assert_eq!(is_same(one.as_bytes(), other.as_bytes()), expected, "{one}: {other}");
+            assert_eq!(is_same(other.as_bytes(), one.as_bytes()), expected, "{other}: {one}");
+        };
+        let line = |disk: &str, sector: &str, segments: &str| {
+            format!(
+                "I/O error, dev {disk}, sector {sector} op 0x0:(READ) phys_seg {segments} prio 2"
+            )
+        };
+        check(&line("sda", "8", "1"), &line("sda", "7919", "128"), true);
+        check(&line("sda", "1000", "10"), &line("sda", "1001", "11"), true);
+        check(&line("sda", "8", "1"), &line("sdb", "8", "1"), false);
+        check(&line("sda", "8", "1"), &format!("{} x", line("sda", "9", "1")), false);
+        check("error -110 sending", "error -84 sending", false);
+        check("I/O 29 QID 0 timeout", "I/O 29 QID 1 timeout", false);
+        check("I/O 290 QID 1 timeout", "I/O 311 QID 1 timeout", true);
+        check("errs: wr 0, rd 0", "errs: wr 1, rd 0", false);
+        check("log_info(0x31120303)", "log_info(0x31110303)", false);
+        check("md127: text", "md128: text", false);
+        check("sector 12", "sector 12", true);
+        check("sector 1", "sector ", false);
+        check("sector 1", "sector x", false);
+        check("", "", true);
+    }
+
+    #[test]
+    fn stamps_are_read_as_the_kernel_writes_them() {
+        assert_eq!(stamp(b"[   43.004983] a"), Some((43, 15)));
+        assert_eq!(stamp(b"[12345.000001] a"), Some((12345, 15)));
+        for other in ["[43.1] a", "[ 43.004983]a", "a [ 43.004983] b", "[ .004983] a", "[", ""] {
+            assert_eq!(stamp(other.as_bytes()), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn no_pattern_has_a_number_that_is_left_out() {
+        let table = include_str!("../messages.tsv");
+        for line in table.lines().filter(|line| !line.starts_with('#')) {
+            let pattern = line.rsplit('\t').next().unwrap_or_default();
+            for start in 0..pattern.len() {
+                let inside = number(pattern.as_bytes(), start).is_some()
+                    && !pattern.as_bytes()[start.saturating_sub(1)].is_ascii_digit();
+                assert!(!inside, "{pattern} at {start}");
+            }
+        }
+    }
+}
