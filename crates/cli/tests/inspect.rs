@@ -149,3 +149,17 @@ fn what_is_no_kernel_log_is_said_to_be_none() {
     assert_eq!(said.code, 0, "{said:?}");
     assert!(said.out.contains("no disks were found"), "{said:?}");
 }
+
+#[test]
+fn a_file_that_describes_nothing_is_never_taken_for_a_healthy_machine() {
+    let folder = folder();
+    file(folder.path(), "other", "[    1.0] audit: type=1400\n[    1.1] eth0: Link is Up\n");
+    let said = drivelab(folder.path(), &["inspect", "other"]);
+    assert_eq!((said.code, said.out.as_str()), (2, ""), "{said:?}");
+    assert!(said.err.contains("no line of it names a disk"), "{said:?}");
+    // An excerpt without stamps is of the machine that it names.
+    file(folder.path(), "thread", "It says\nI/O error, dev sdzz, sector 8 op 0x0:(READ)\n");
+    let said = drivelab(folder.path(), &["inspect", "thread", "--strict"]);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.out.contains("sdzz") && said.out.contains("io-errors"), "{said:?}");
+}

@@ -62,12 +62,19 @@ impl Shown {
             self.add_text(&name, &paste::clean(bytes).text);
             return Ok(true);
         }
-        // A text without any known output may still be a log.
+        // A text without any known output may still be a log, or a part of one.
         let log = KernelLog::read(head.as_slice()).unwrap_or_default();
-        if !(log.stamped || log.release.is_some()) || !log.names_disks() {
+        if !log.understands() && !log.is_mostly_stamped() && log.release.is_none() {
             return Ok(false);
         }
-        self.set_log(&name, input::kernel_log(path)?);
+        let log = input::kernel_log(path)?;
+        // Of the log of a whole boot it can be said that it names no disk.
+        if !log.names_disks() && log.release.is_none() {
+            let message = format!("`{name}` looks like a log, and no line of it names a disk");
+            return Err(Refusal::request(message)
+                .hint("give the whole log since the boot; for the disk that the file lies on, name the disk"));
+        }
+        self.set_log(&name, log);
         Ok(true)
     }
 
@@ -275,10 +282,31 @@ mod tests {
         fs::write(&text, "smart people: read this\n").unwrap();
         let mut shown = Shown::default();
         assert!(!shown.add(&text).unwrap());
+        fs::write(&text, "\u{7f}ELF\0\0\0").unwrap();
+        assert!(!shown.add(&text).unwrap());
         assert!(!shown.add(folder.path()).unwrap());
         assert!(!shown.add(Path::new("/")).unwrap());
         assert!(!shown.add(Path::new("/dev/null")).unwrap());
         assert!(!shown.add(&folder.path().join("missing")).unwrap());
+    }
+
+    #[test]
+    fn a_part_of_a_log_is_one_and_a_log_without_disks_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = folder.path().join("thread.txt");
+        let mut shown = Shown::default();
+        fs::write(&text, "It says:\nnvme nvme0: controller is down; will reset: CSTS=0x3\n")
+            .unwrap();
+        assert!(shown.add(&text).unwrap());
+        assert_eq!(inspect(shown).devices[0].name, "nvme0");
+        let lines = "[ 9.100000] audit: type=1400\n[ 9.200000] eth0: Link is Up\n";
+        fs::write(&text, lines).unwrap();
+        let refusal = Shown::default().add(&text).unwrap_err();
+        assert!(refusal.to_string().contains("no line of it names a disk"), "{refusal}");
+        fs::write(&text, format!("[ 0.000000] Linux version 6.1.0\n{lines}")).unwrap();
+        let mut shown = Shown::default();
+        assert!(shown.add(&text).unwrap());
+        assert!(inspect(shown).devices.is_empty());
     }
 
     fn put(folder: &tempfile::TempDir, path: &str, text: &str) {
