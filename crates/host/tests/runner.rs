@@ -4,6 +4,7 @@
 mod advised;
 mod asked;
 mod captured;
+mod covered;
 mod described;
 mod found;
 mod hostile;
