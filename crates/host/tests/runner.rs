@@ -4,7 +4,6 @@
 mod advised;
 mod asked;
 mod captured;
-mod covered;
 mod described;
 mod found;
 mod hostile;

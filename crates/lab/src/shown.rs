@@ -71,8 +71,7 @@ impl Shown {
         // Of the log of a whole boot it can be said that it names no disk.
         if !log.names_disks() && log.release.is_none() {
             let message = format!("`{name}` looks like a log, and no line of it names a disk");
-            return Err(Refusal::request(message)
-                .hint("give the whole log since the boot; for the disk that the file lies on, name the disk"));
+            return Err(Refusal::request(message).hint("give the whole log since the boot"));
         }
         self.set_log(&name, log);
         Ok(true)

@@ -54,7 +54,7 @@ pub struct PeerResult {
     pub disks: Vec<DiskName>,
     /// The judgement of the disks among each other.
     pub judgement: GroupJudgement,
-    /// The disks of a group that is too small to be judged, one beside the other.
+    /// The disks of a group that is too small to be judged, next to one another.
     pub small: Option<SmallGroup>,
 }
 
@@ -153,7 +153,7 @@ pub fn analyse(fleet: &Fleet, options: FleetOptions) -> FleetResult {
     }
 }
 
-/// The groups that are too small to be judged, each at its place.
+/// The groups that are too small to be judged, in the order of all groups.
 fn small_groups(groups: &[&[Vec<f64>]]) -> Vec<Option<SmallGroup>> {
     let found = groups
         .iter()

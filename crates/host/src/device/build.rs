@@ -162,8 +162,8 @@ fn attach(device: &mut Device, block: &Node<'_>, hardware: Option<&Node<'_>>, ma
     }
     if device.kind == Kind::Mmc {
         let host = start.name().split(':').next().unwrap_or_default();
-        let logged = || machine.log.cards.get(host).cloned();
-        device.card_bus = CardBus::of_host(start.root(), host).or_else(logged);
+        device.card_bus =
+            CardBus::of_host(start.root(), host).or_else(|| machine.log.cards.get(host).cloned());
     }
     if let Some(virtio) = &device.virtio {
         device.hops.push(virtio.hop());

@@ -8,6 +8,8 @@
     reason = "`tar` unpacks; a test may print"
 )]
 
+mod covered;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

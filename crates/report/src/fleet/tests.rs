@@ -90,12 +90,12 @@ fn a_slow_disk_and_a_setting_that_drifted_are_found() {
 
 #[test]
 fn a_small_group_is_shown_side_by_side_with_an_exact_test() {
-    let of = |number: u32| {
+    fn of(number: u32) -> Collection {
         let drive = drive("ST1000", "none");
         let level = if number == 2 { 50.0 } else { 75.0 };
         let runs = (0..3).map(|n| run(&drive, level + f64::from(n) + f64::from(number) / 8.0));
         Collection { runs: runs.collect(), ..host(number, &drive, level) }
-    };
+    }
     let result = result_of(&(0..3).map(of).collect::<Vec<_>>());
     let small = result.groups[0].small.as_ref().unwrap();
     // Of 1,680 divisions, those that swap the two equal disks and their runs are as extreme.

@@ -62,7 +62,7 @@ fn p_value(groups: &[Vec<f64>]) -> Option<f64> {
     let mut tried =
         Tried { observed: between(&sums, &sizes) - TIE * total, sizes: &sizes, all: 0, large: 0 };
     let mut sums = vec![0.0; sizes.len()];
-    tried.place(&centred, &mut sizes.clone(), &mut sums);
+    tried.divide(&centred, &mut sizes.clone(), &mut sums);
     debug_assert_eq!(tried.all, count, "each division is tried once");
     #[expect(clippy::cast_precision_loss, reason = "at most DIVISIONS_MAX")]
     Some(tried.large as f64 / tried.all as f64)
@@ -78,7 +78,7 @@ struct Tried<'a> {
 
 impl Tried<'_> {
     /// Gives the first of the remaining runs to each disk that has room, and goes on with the rest.
-    fn place(&mut self, rest: &[f64], room: &mut [usize], sums: &mut [f64]) {
+    fn divide(&mut self, rest: &[f64], room: &mut [usize], sums: &mut [f64]) {
         let Some((value, rest)) = rest.split_first() else {
             self.all += 1;
             self.large += u64::from(between(sums, self.sizes) >= self.observed);
@@ -91,7 +91,7 @@ impl Tried<'_> {
             room[disk] -= 1;
             let before = sums[disk];
             sums[disk] += value;
-            self.place(rest, room, sums);
+            self.divide(rest, room, sums);
             // Restored, not subtracted: rounding would add up.
             sums[disk] = before;
             room[disk] += 1;
@@ -212,7 +212,7 @@ mod tests {
         let sums = [centred[..3].iter().sum::<f64>(), centred[3..].iter().sum()];
         let mut tried =
             Tried { observed: between(&sums, &sizes) - 1e-9, sizes: &sizes, all: 0, large: 0 };
-        tried.place(&centred, &mut [3, 3], &mut [0.0; 2]);
+        tried.divide(&centred, &mut [3, 3], &mut [0.0; 2]);
         #[expect(clippy::cast_precision_loss, reason = "20 divisions")]
         let found = tried.large as f64 / tried.all as f64;
         assert!((found - share).abs() < 1e-9, "{found} {share}");

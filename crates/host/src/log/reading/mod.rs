@@ -204,14 +204,14 @@ impl Reading {
             return false;
         }
         let Some((seconds, start)) = repeats::stamp(line) else { return false };
-        let Some(place) = self.known.find(&line[start..]) else { return false };
+        let Some(slot) = self.known.find(&line[start..]) else { return false };
         // It is equal to a text but for digits.
         let Ok(text) = std::str::from_utf8(line) else { return false };
         self.flush();
         self.begin(text, start, true);
         self.matters = true;
         self.length = text.len();
-        self.repeat = Some((place, seconds));
+        self.repeat = Some((slot, seconds));
         true
     }
 
@@ -228,8 +228,8 @@ impl Reading {
     }
 
     /// Counts the line, which repeats one before.
-    fn count(&mut self, place: (usize, usize), seconds: u64) {
-        let (name, class) = self.known.fault(place);
+    fn count(&mut self, slot: (usize, usize), seconds: u64) {
+        let (name, class) = self.known.fault(slot);
         self.log.lines += 1;
         self.log.at_s = Some(seconds);
         self.log.add_fault(name, class, &self.line[self.start..]);
@@ -321,8 +321,8 @@ impl Reading {
 
     fn flush(&mut self) {
         debug_assert!(self.line.len() <= 2 * LINE_BYTES_MAX, "few lines make a message");
-        if let Some((place, seconds)) = self.repeat.take() {
-            self.count(place, seconds);
+        if let Some((slot, seconds)) = self.repeat.take() {
+            self.count(slot, seconds);
             self.line.clear();
         } else if !self.line.is_empty() {
             self.log.at_s = line::seconds(&self.line);
@@ -488,11 +488,10 @@ mod tests {
         };
         let text: Vec<String> = (0..90_000).map(line).collect();
         let log = KernelLog::parse(&text.join("\n"));
-        let lines = |disk: &str, class| log.faults[disk].of(class).unwrap();
         for (disk, class, first) in
             [("sda", Class::Discard, 0), ("sda", Class::Io, 1), ("sdb", Class::Medium, 2)]
         {
-            let found = lines(disk, class);
+            let found = log.faults[disk].of(class).unwrap();
             assert_eq!((found.count, found.last_s), (30_000, Some(89_997 + first)));
             let kept: Vec<String> = (0..3).map(|n| line(first + 3 * n)).collect();
             let kept: Vec<&str> = kept.iter().map(|line| &line[15..]).collect();

@@ -39,14 +39,14 @@ impl Default for Repeats {
 }
 
 impl Repeats {
-    /// Returns the place of a message that says the same.
+    /// Returns the slot of a message that says the same.
     pub(super) fn find(&self, message: &[u8]) -> Option<(usize, usize)> {
         let bucket = bucket_of(message);
         let at = self.buckets[bucket].iter().position(|it| is_same(&it.message, message))?;
         Some((bucket, at))
     }
 
-    /// The fault of the message at a place.
+    /// The fault of the message at a slot.
     pub(super) fn fault(&self, (bucket, at): (usize, usize)) -> (&str, Class) {
         let Repeat { name, class, .. } = &self.buckets[bucket][at];
         (name, *class)
@@ -141,8 +141,8 @@ fn number(text: &[u8], start: usize) -> Option<usize> {
     let before = &text[..start];
     let stands_alone = before.last().is_some_and(|byte| matches!(byte, b' ' | b'#'));
     let long = digits >= DIGITS_MIN && !text[start + digits..].starts_with(b"-");
-    let known = || WORDS.iter().any(|word| before.ends_with(word));
-    (digits > 0 && stands_alone && (long || known())).then_some(start + digits)
+    let known = WORDS.iter().any(|word| before.ends_with(word));
+    (digits > 0 && stands_alone && (long || known)).then_some(start + digits)
 }
 
 #[cfg(test)]

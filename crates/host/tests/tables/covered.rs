@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-const TABLE: &str = include_str!("tables/covered.tsv");
-const TREES: &str = include_str!("tables/real-hosts.tsv");
-const LOGS: &str = include_str!("tables/logs.txt");
+const TABLE: &str = include_str!("covered.tsv");
+const TREES: &str = include_str!("real-hosts.tsv");
+const LOGS: &str = include_str!("logs.txt");
 
 /// The names of test functions below a folder.
 fn tests_below(folder: &Path, names: &mut BTreeSet<String>) {
