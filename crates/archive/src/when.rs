@@ -1,9 +1,11 @@
 //! Times as people name them: a date, a time ago, a word. Days are those of UTC.
 
+use std::time::UNIX_EPOCH;
+
 use drivelab_core::{Invalid, invalid};
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan as _};
+
+const HOUR_MS: u64 = 3_600_000;
+const DAY_MS: u64 = 24 * HOUR_MS;
 
 /// A part of time, in milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,19 +32,18 @@ impl Period {
     /// # Errors
     /// The text names no time.
     pub fn read(text: &str, now_ms: u64) -> Result<Self, Invalid> {
-        let now = i64::try_from(now_ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
-        let now = now.ok_or_else(|| wrong(text))?;
         let period = match text.split_once("..") {
             Some((from, to)) => {
-                named(from, now).zip(named(to, now)).map(|(from, to)| (from.0, to.1))
+                let both = named(from, now_ms).zip(named(to, now_ms));
+                both.map(|(from, to)| Self { from_ms: from.from_ms, until_ms: to.until_ms })
             }
-            None => named(text, now),
+            None => named(text, now_ms),
         };
-        let (from, until) = period.ok_or_else(|| wrong(text))?;
-        if until.is_some_and(|until| until <= from) {
+        let period = period.ok_or_else(|| wrong(text))?;
+        if period.until_ms.is_some_and(|until_ms| until_ms <= period.from_ms) {
             return Err(invalid!("`{text}` ends before it begins"));
         }
-        Ok(Self { from_ms: millis(from), until_ms: until.map(millis) })
+        Ok(period)
     }
 }
 
@@ -53,43 +54,35 @@ fn wrong(text: &str) -> String {
     )
 }
 
-/// A time before 1970 counts as its beginning.
-fn millis(moment: Timestamp) -> u64 {
-    u64::try_from(moment.as_millisecond()).unwrap_or(0)
+/// The first moment of a day that is written as `2026-11-23`.
+fn day(text: &str) -> Option<u64> {
+    let moment = humantime::parse_rfc3339(&format!("{text}T00:00:00Z")).ok()?;
+    u64::try_from(moment.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
 }
 
-fn begin(date: Date) -> Option<Timestamp> {
-    Some(date.to_zoned(TimeZone::UTC).ok()?.timestamp())
-}
-
-fn days(from: Date, to: Date) -> Option<(Timestamp, Option<Timestamp>)> {
-    debug_assert!(from < to, "a day has an end");
-    Some((begin(from)?, Some(begin(to)?)))
-}
-
-/// Beginning and end of what has one name.
-fn named(text: &str, now: Timestamp) -> Option<(Timestamp, Option<Timestamp>)> {
-    let today = now.to_zoned(TimeZone::UTC).date();
+/// The period that one name stands for.
+fn named(text: &str, now_ms: u64) -> Option<Period> {
+    let today_ms = now_ms - now_ms % DAY_MS;
+    let days = |from_ms: u64, count: u64| Period { from_ms, until_ms: Some(from_ms + count * DAY_MS) };
     match text {
-        "today" => return Some((begin(today)?, None)),
-        "yesterday" => return days(today.yesterday().ok()?, today),
-        "last-week" => return days(today.checked_sub(7.days()).ok()?, today),
+        "today" => return Some(Period { from_ms: today_ms, until_ms: None }),
+        "yesterday" => return Some(days(today_ms.checked_sub(DAY_MS)?, 1)),
+        "last-week" => return Some(days(today_ms.checked_sub(7 * DAY_MS)?, 7)),
         _ => {}
     }
-    if let Ok(date) = text.parse::<Date>() {
-        return days(date, date.tomorrow().ok()?);
+    if let Some(from_ms) = day(text) {
+        return Some(days(from_ms, 1));
     }
     // The unit is one byte; what ends in a letter of several is refused, not cut.
     let (count, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
-    let count: i64 = count.parse().ok().filter(|count| *count >= 0)?;
-    // Days of 24 hours: a time ago is no date.
-    let hours = match unit {
-        "h" => Some(count),
-        "d" => count.checked_mul(24),
+    let count: u64 = count.parse().ok().filter(|_| !count.starts_with('+'))?;
+    // Days of 24 hours: a time ago is no date. One before 1970 counts as its beginning.
+    let ago_ms = match unit {
+        "h" => count.checked_mul(HOUR_MS),
+        "d" => count.checked_mul(DAY_MS),
         _ => None,
     };
-    // A thousand years ago and more are beyond what a calendar here can name.
-    Some((now.checked_sub(hours.filter(|hours| *hours < 10_000_000)?.hours()).ok()?, None))
+    Some(Period { from_ms: now_ms.saturating_sub(ago_ms?), until_ms: None })
 }
 
 #[cfg(test)]
@@ -98,7 +91,10 @@ mod tests {
 
     #[test]
     fn times_are_read_as_people_name_them() {
-        let ms = |text: &str| text.parse::<Timestamp>().unwrap().as_millisecond().unsigned_abs();
+        let ms = |text: &str| {
+            let moment = humantime::parse_rfc3339(text).unwrap();
+            u64::try_from(moment.duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap()
+        };
         let now = ms("2026-11-23T10:30:00Z");
         let check = |text: &str, from: &str, until: Option<&str>| {
             let expected = Period { from_ms: ms(from), until_ms: until.map(ms) };
@@ -118,6 +114,9 @@ mod tests {
         }
         let backwards = Period::read("2026-11-08..2026-11-01", now).unwrap_err();
         assert!(backwards.0.contains("ends before it begins"), "{backwards}");
-        Period::read("today", u64::MAX).unwrap_err();
+        // `+` is no part of a number of days, and 30 February no day.
+        for odd in ["+3d", "2026-02-30", "1969-12-31"] {
+            assert!(Period::read(odd, now).is_err(), "{odd}");
+        }
     }
 }

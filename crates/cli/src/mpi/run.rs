@@ -1,7 +1,7 @@
 //! `drivelab-mpi run`: the same load from all hosts, begun at the same instant.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use drivelab_core::record::RunRecord;
@@ -119,7 +119,9 @@ fn on(ranks: &Mpi, arguments: HostsRunArgs, ui: Ui) -> Result<(Exit, bool), Refu
 fn planned(arguments: HostsRunArgs) -> Result<(Plan, KeepArgs), Refusal> {
     let HostsRunArgs { run, wait, keep_in } = arguments;
     let (request, output) = run.of_hosts()?;
-    let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
+    let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    // Windows and some shared file systems take no colon in a name.
+    let now = now.trim_end_matches('Z').replace(':', "-");
     let folder = keep_in.unwrap_or_else(|| Path::new("drivelab-hosts").join(now));
     let WaitArgs { ready_within, patience } = wait;
     let plan = Plan { request, label: output.label, folder, ready_within, patience };

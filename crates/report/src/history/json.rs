@@ -1,6 +1,6 @@
 //! The list as a document.
 
-use drivelab_analysis::history::moment;
+use drivelab_analysis::history::date_time;
 use drivelab_core::record::Kept;
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ fn run(run: &Kept) -> Value {
         .map(|figure| json!({ "name": figure.name, "value": figure.value, "unit": figure.unit }));
     json!({
         "id": run.id,
-        "time": rfc_3339(run.time_ms),
+        "time": date_time(run.time_ms),
         "origin": run.origin,
         "label": run.label,
         "tags": run.tags,
@@ -46,11 +46,6 @@ fn run(run: &Kept) -> Value {
         "host": run.host,
         "primary": primary,
     })
-}
-
-/// A time in milliseconds since 1970 as RFC 3339 writes it, UTC.
-fn rfc_3339(time_ms: u64) -> String {
-    moment(time_ms).to_string()
 }
 
 #[cfg(test)]
