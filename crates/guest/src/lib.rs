@@ -20,6 +20,7 @@ pub mod mounted;
 pub mod processor;
 mod refusal;
 pub mod setting;
+pub mod stack;
 pub mod trace;
 pub mod vhost;
 

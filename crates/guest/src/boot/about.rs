@@ -158,12 +158,16 @@ pub(crate) const START_NS: u64 = 1_735_689_600_000_000_000;
 /// Names in the folder of a run. The kernel command line seeds the guest's random numbers, so they
 /// never change.
 pub(super) const CLOCK: &str = "clock";
-pub(super) const DISK: &str = "disk";
 pub(super) const ROOT: &str = "root";
+
+/// The name of the socket of an adapter.
+pub(super) fn disk_socket(number: usize) -> String {
+    if number == 0 { "disk".into() } else { format!("disk{number}") }
+}
 
 impl Guest<'_> {
     /// The kernel command line.
-    pub(super) fn command_line(&self, hardware: &Hardware, is_attended: bool) -> Vec<String> {
+    pub(super) fn command_line(&self, hardware: &[Hardware], is_attended: bool) -> Vec<String> {
         // Without a terminal a shell that reads its input must see the end of it, not wait.
         let input = if is_attended { "fd:0" } else { "null" };
         let mut line = vec![
@@ -171,7 +175,11 @@ impl Guest<'_> {
             format!("initrd={ROOT}"),
             format!("time-travel=ext:{CLOCK}"),
             format!("time-travel-start={START_NS}"),
-            format!("virtio_uml.device={DISK}:{}", hardware.device_id()),
+        ];
+        line.extend(hardware.iter().enumerate().map(|(number, hardware)| {
+            format!("virtio_uml.device={}:{}", disk_socket(number), hardware.device_id())
+        }));
+        line.extend([
             "con=null".into(),
             format!("con0={input},fd:1"),
             "con1=null,fd:2".into(),
@@ -181,8 +189,8 @@ impl Guest<'_> {
             "norandmaps".into(),
             // Ends at once, so that a panic is seen as the end of the process.
             "panic=-1".into(),
-        ];
-        if matches!(hardware, Hardware::Block(_)) {
+        ]);
+        if hardware.iter().any(|it| matches!(it, Hardware::Block(_))) {
             line.push(format!("virtio_blk.queue_depth={}", self.tags));
         }
         if is_attended {

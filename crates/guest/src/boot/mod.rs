@@ -18,4 +18,5 @@ pub(crate) use about::START_NS;
 pub use about::{End, Guest, GuestError, Line, RunResult};
 pub use limit::Limit;
 pub use observer::{Observer, Reaction};
+pub use run::ADAPTERS_MAX;
 pub use terminal::Terminal;

@@ -21,8 +21,24 @@ pub enum Hardware {
     Block(BlockConfig),
     /// Behind an AHCI adapter.
     Ahci(AtaConfig),
-    /// Behind an IDE controller.
-    Ide(AtaConfig),
+    /// On the channel of an IDE controller: its first drive, and perhaps a second one.
+    Ide(AtaConfig, Option<Box<AtaConfig>>),
+}
+
+/// Hardware with its disks: one, or both drives of an IDE channel.
+#[derive(Debug)]
+pub struct Adapter<D> {
+    /// The hardware.
+    pub hardware: Hardware,
+    /// The disks behind it.
+    pub disks: Vec<D>,
+}
+
+impl<D> Adapter<D> {
+    /// Hardware with one disk.
+    pub fn of(disk: D, hardware: &Hardware) -> Self {
+        Self { hardware: hardware.clone(), disks: vec![disk] }
+    }
 }
 
 /// The device at the other end of a guest's virtqueues.
@@ -65,37 +81,48 @@ impl Hardware {
         match self {
             Self::Block(_) => 2,
             // `CONFIG_UML_PCI_OVER_VIRTIO_DEVICE_ID` of our kernel: the standard has no number.
-            Self::Ahci(_) | Self::Ide(_) => 1234,
+            Self::Ahci(_) | Self::Ide(..) => 1234,
         }
+    }
+
+    /// The number of disks that it has.
+    pub fn disks(&self) -> usize {
+        if matches!(self, Self::Ide(_, Some(_))) { 2 } else { 1 }
     }
 }
 
 impl<D: Disk> Front<D> {
-    /// The device in front of `disk`.
-    pub fn new(disk: D, hardware: &Hardware) -> Self {
+    /// The device in front of the disks of an adapter.
+    pub fn new(adapter: Adapter<D>) -> Self {
+        let Adapter { hardware, disks } = adapter;
+        assert_eq!(disks.len(), hardware.disks(), "each disk has its place");
+        let mut disks = disks.into_iter();
+        let mut next = || disks.next().expect("they were counted");
         match hardware {
-            Hardware::Block(config) => Self::Block(Block::new(disk, config.write_cache)),
+            Hardware::Block(config) => Self::Block(Block::new(next(), config.write_cache)),
             Hardware::Ahci(config) => {
-                let adapter = Ahci::new(disk, config.clone());
+                let adapter = Ahci::new(next(), config);
                 Self::Ahci(Box::new(PciDevice::new(Configuration::ahci(), adapter)))
             }
-            Hardware::Ide(config) => {
-                let controller = Ide::new(disk, config.clone());
-                Self::Ide(Box::new(PciDevice::new(Configuration::ide(), controller)))
+            Hardware::Ide(config, second) => {
+                let first = (next(), config);
+                let second = second.map(|config| (next(), *config));
+                let space = Configuration::ide(second.is_some());
+                Self::Ide(Box::new(PciDevice::new(space, Ide::new(first, second))))
             }
         }
     }
 
-    /// The disk, once no guest uses the device.
-    pub fn into_disk(self) -> D {
+    /// The disks, once no guest uses the device.
+    pub fn into_disks(self) -> Vec<D> {
         match self {
-            Self::Block(block) => block.into_disk(),
-            Self::Ahci(device) => device.into_function().into_disk(),
-            Self::Ide(device) => device.into_function().into_disk(),
+            Self::Block(block) => vec![block.into_disk()],
+            Self::Ahci(device) => vec![device.into_function().into_disk()],
+            Self::Ide(device) => device.into_function().into_disks(),
         }
     }
 
-    /// The disk, while it has no command and none is on its way to it.
+    /// The first disk, while no disk has a command and none is on its way to one.
     pub fn idle_disk(&mut self) -> Option<&mut D> {
         match self {
             Self::Block(block) => block.idle_disk(),

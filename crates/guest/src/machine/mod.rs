@@ -18,7 +18,7 @@ pub use block::{Block, BlockError};
 pub use chain::{Chain, Segment};
 pub(crate) use config::WRITE_CACHE_AT;
 pub use config::{BlockConfig, Feature};
-pub use front::{Front, Hardware, Queues};
+pub use front::{Adapter, Front, Hardware, Queues};
 pub use pci_device::PciDevice;
 pub use queue::{Queue, QueueError, Ring};
 pub use trace_entry::TraceEntry;

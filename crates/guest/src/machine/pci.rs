@@ -77,8 +77,9 @@ impl Configuration {
         it
     }
 
-    /// The space of an IDE controller with one channel in use and a line interrupt.
-    pub(super) fn ide() -> Self {
+    /// The space of an IDE controller with one channel in use, which may have a second drive, and a
+    /// line interrupt.
+    pub(super) fn ide(has_second: bool) -> Self {
         let mut it = Self { bytes: [0; SPACE_BYTES], writable: [0; SPACE_BYTES] };
         it.put(0, ICH7_IDE, 0);
         it.put(COMMAND, 0, 0x0547);
@@ -92,7 +93,9 @@ impl Configuration {
             it.put(at, 0, u32::MAX);
         }
         // Four ports on two channels; the first is enabled, and its drive is present.
-        it.put(PORTS, 0x0011 << 16, 0x000F << 16);
+        // Ports 0 and 2 are the first and the second drive of the first channel.
+        let ports = if has_second { 0x0055 } else { 0x0011 };
+        it.put(PORTS, ports << 16, 0x000F << 16);
         it
     }
 
@@ -184,7 +187,7 @@ mod tests {
 
     #[test]
     fn an_ide_controller_is_in_native_mode_and_has_a_line() {
-        let mut space = Configuration::ide();
+        let mut space = Configuration::ide(false);
         assert_eq!((word(&space, 0), word(&space, 8)), (0x27C0_8086, 0x0101_8F02));
         for at in [0x10, 0x14, 0x20] {
             space.write(at, &u32::MAX.to_le_bytes());

@@ -5,6 +5,8 @@ use drivelab_core::{Lba, Sectors, Time};
 /// An answered request: one line of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceEntry {
+    /// The number of the disk: within its adapter there, and in the whole guest in a trace.
+    pub disk: u16,
     /// Time of the submission by the guest.
     pub submitted: Time,
     /// Time of the answer.

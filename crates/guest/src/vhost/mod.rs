@@ -147,14 +147,14 @@ impl Session {
     fn features(&self) -> u64 {
         match self.hardware {
             Hardware::Block(_) => Feature::offered(&Feature::OF_BLOCK),
-            Hardware::Ahci(_) | Hardware::Ide(_) => Feature::offered(&Feature::OF_ALL),
+            Hardware::Ahci(_) | Hardware::Ide(..) => Feature::offered(&Feature::OF_ALL),
         }
     }
 
     fn protocol_features(&self) -> u64 {
         match self.hardware {
             Hardware::Block(_) => wire::PROTOCOL_FEATURES | wire::WITH_CONFIG,
-            Hardware::Ahci(_) | Hardware::Ide(_) => wire::PROTOCOL_FEATURES,
+            Hardware::Ahci(_) | Hardware::Ide(..) => wire::PROTOCOL_FEATURES,
         }
     }
 

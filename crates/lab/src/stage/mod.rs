@@ -73,6 +73,7 @@ pub fn of(
     confirm: Confirm,
 ) -> Result<Box<dyn Stage<Error = Refusal>>, Refusal> {
     if study.stage != StageName::Kernel {
+        kernel::refuse_several_disks(study)?;
         refuse_guests(study)?;
     }
     match study.stage {

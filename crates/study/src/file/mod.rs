@@ -2,6 +2,7 @@
 
 mod arm;
 mod command;
+mod disk;
 mod matrix;
 mod question;
 mod quick;
@@ -13,6 +14,7 @@ mod vocabulary;
 mod workload;
 
 pub use arm::Arm;
+pub use disk::Disk;
 pub use quick::quick;
 pub use suite::{Needs, Suite};
 pub use vocabulary::{Setting, Settings, Vocabulary};
@@ -62,6 +64,8 @@ pub struct StudyFile {
     pub drive: Option<String>,
     /// Settings that all arms share.
     pub base: Settings,
+    /// The disks of a guest, the first one included; empty for a study of one drive.
+    pub disks: Vec<Disk>,
     /// The configurations; the first is the baseline.
     pub arms: Vec<Arm>,
     /// The work of each arm.
@@ -142,7 +146,8 @@ impl StudyFile {
         for list in ["workload", "contrast", "interaction", "finding", "notes"] {
             top.at_most(list, LISTED_MAX)?;
         }
-        let (drive, base) = base(&mut top, vocabulary)?;
+        let (mut drive, mut base) = base(&mut top, vocabulary)?;
+        let disks = disk::disks(&mut top, vocabulary, (&mut drive, &mut base))?;
         let mut arms = arm::arms(&mut top, vocabulary)?;
         let candidate = match top.take::<String>("candidate")? {
             // The baseline is listed first, and the candidate last.
@@ -155,6 +160,7 @@ impl StudyFile {
         let (targets, cursors) = (Vec::new(), Vec::new());
         let named = Named { title: title.clone(), targets, blocks, seed, cursors };
         let matrix = matrix::matrix(&mut top, named, &base, &mut arms)?;
+        disk::check(&top, &disks, &arms, matrix.is_some())?;
         let mut study = Self {
             title,
             article: article(&mut top)?,
@@ -169,6 +175,7 @@ impl StudyFile {
             is_stage_named: default.is_some(),
             drive,
             base,
+            disks,
             workloads: workload::workloads(&mut top, vocabulary, matrix.is_some())?,
             contrasts: question::contrasts(&mut top, &arms)?,
             interactions: question::interactions(&mut top, &arms)?,
@@ -264,6 +271,10 @@ impl StudyFile {
             let message = format!("--drive: arm `{}` names a drive of its own", arm.name);
             return Err(Refusal::request(message)
                 .hint("this study compares drives: change them in a copy of its file"));
+        }
+        if self.disks.len() > 1 {
+            let message = "--drive: this study has several disks, each with a drive";
+            return Err(Refusal::request(message).hint("change them in a copy of its file"));
         }
         self.drive = Some(drive.to_owned());
         Ok(())

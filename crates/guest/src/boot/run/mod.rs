@@ -1,11 +1,11 @@
 //! The loop that gives a guest its turns.
 
+mod connected;
 mod talk;
 mod wait;
 mod wires;
 
 use std::io::Write;
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -13,22 +13,23 @@ use std::time::{Duration, Instant};
 use drivelab_core::disk::Disk;
 use drivelab_core::{Span, Time};
 
-use super::about::{CLOCK, DISK, End, Guest, GuestError, ROOT, RunResult, START_NS, find_program};
+use super::about::{CLOCK, End, Guest, GuestError, ROOT, RunResult, START_NS, find_program};
 use super::folder::RunFolder;
 use super::meter::Meter;
 use super::observer::Observer;
 use super::process::{Output, Pinned, Process};
-use super::shared::GuestMemory;
 use super::terminal::{Attached, Terminal};
 use crate::calendar::{Calendar, PAGE_BYTES, Page, Turn};
-use crate::machine::{Front, Hardware, Queues, TraceEntry};
+use crate::machine::{Adapter, Hardware, TraceEntry};
 use crate::mapped::SharedMemory;
 use crate::trace::Trace;
-use crate::vhost::Session;
+use connected::Connected;
 use wires::{GuestSocket, Stop};
 
 /// Virtual time that a guest with a terminal may run ahead: a tick of its kernel.
 const TICK: Span = Span::from_ms(10);
+/// Functions on the bus of a guest (`MAX_DEVICES` of Linux' `virt-pci.c`).
+pub const ADAPTERS_MAX: usize = 8;
 
 impl Guest<'_> {
     /// Runs the guest to its end, on a drive that it knows as `hardware`.
@@ -41,7 +42,22 @@ impl Guest<'_> {
         hardware: &Hardware,
         trace_file: Option<&mut dyn Write>,
     ) -> Result<(RunResult, D), GuestError> {
-        self.run_at(disk, hardware, Trace::new(trace_file), Observers::default())
+        let adapter = Adapter::of(disk, hardware);
+        Ok(only(self.run_at(vec![adapter], Trace::new(trace_file), Observers::default())?))
+    }
+
+    /// Runs the guest on several disks, which come back in the order of their adapters.
+    ///
+    /// With more than one disk each line of the trace ends with the number of its disk.
+    pub fn run_all<D: Disk + 'static>(
+        &self,
+        adapters: Vec<Adapter<D>>,
+        trace_file: Option<&mut dyn Write>,
+    ) -> Result<(RunResult, Vec<D>), GuestError> {
+        let disks: usize = adapters.iter().map(|adapter| adapter.disks.len()).sum();
+        let trace = Trace::new(trace_file);
+        let trace = if disks > 1 { trace.with_disks() } else { trace };
+        self.run_at(adapters, trace, Observers::default())
     }
 
     /// Runs the guest while `observer` receives the lines that it prints, and may exchange its
@@ -53,7 +69,7 @@ impl Guest<'_> {
         observer: &mut dyn Observer<D>,
     ) -> Result<(RunResult, D), GuestError> {
         let observers = Observers { observer: Some(observer), terminal: None };
-        self.run_at(disk, hardware, Trace::new(None), observers)
+        Ok(only(self.run_at(vec![Adapter::of(disk, hardware)], Trace::new(None), observers)?))
     }
 
     /// Runs the guest for the user of a terminal, no faster than real time.
@@ -65,21 +81,26 @@ impl Guest<'_> {
     ) -> Result<(RunResult, D), GuestError> {
         let attached = Attached::new(terminal).map_err(GuestError::at("use the terminal"))?;
         let observers = Observers { terminal: Some(attached), observer: None };
-        self.run_at(disk, hardware, Trace::new(None), observers)
+        Ok(only(self.run_at(vec![Adapter::of(disk, hardware)], Trace::new(None), observers)?))
     }
 
     fn run_at<'t, D: Disk + 'static>(
         &self,
-        disk: D,
-        hardware: &Hardware,
+        adapters: Vec<Adapter<D>>,
         trace: Trace<'t>,
         observers: Observers<'t, D>,
-    ) -> Result<(RunResult, D), GuestError> {
+    ) -> Result<(RunResult, Vec<D>), GuestError> {
         let folder = RunFolder::new().map_err(GuestError::at("make a folder for the guest"))?;
         let root = folder.folder().write_new(ROOT, self.initramfs);
         root.map_err(GuestError::at("write the guest's root"))?;
-        Run::start(self, folder.path(), disk, hardware, trace, observers)?.finish()
+        Run::start(self, folder.path(), adapters, trace, observers)?.finish()
     }
+}
+
+/// The only disk of a guest.
+fn only<D>((ended, disks): (RunResult, Vec<D>)) -> (RunResult, D) {
+    let disk = disks.into_iter().next().expect("the guest was given a disk");
+    (ended, disk)
 }
 
 /// Observers of a running guest: terminal and line observer.
@@ -92,6 +113,20 @@ impl<D: 'static> Default for Observers<'_, D> {
     fn default() -> Self {
         Self { terminal: None, observer: None }
     }
+}
+
+/// Listens for the driver of each adapter.
+fn connect<D: Disk>(
+    adapters: Vec<Adapter<D>>,
+    folder: &Path,
+) -> Result<Vec<Connected<D>>, GuestError> {
+    let mut disks = 0;
+    let connected = adapters.into_iter().enumerate().map(|(number, adapter)| {
+        let first = disks;
+        disks += u16::try_from(adapter.disks.len()).expect("one or two");
+        Connected::new(adapter, folder, (number, first))
+    });
+    connected.collect()
 }
 
 struct Run<'a, 't, D: 'static> {
@@ -107,14 +142,10 @@ struct Run<'a, 't, D: 'static> {
     /// Time by which the guest must send the next message.
     check_at: Time,
     clock: GuestSocket,
-    disk: GuestSocket,
-    interrupts: Option<UnixStream>,
+    /// In the order of the kernel command line.
+    adapters: Vec<Connected<D>>,
     calendar: Calendar,
     page: Page<SharedMemory>,
-    session: Session,
-    memory: GuestMemory,
-    queues: Queues,
-    front: Front<D>,
     trace: Trace<'t>,
     done: Vec<TraceEntry>,
 }
@@ -124,16 +155,17 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
     fn start(
         guest: &'a Guest<'a>,
         folder: &Path,
-        disk: D,
-        hardware: &Hardware,
+        adapters: Vec<Adapter<D>>,
         trace: Trace<'t>,
         mut observers: Observers<'t, D>,
     ) -> Result<Self, GuestError> {
         for program in ["setarch", "setpriv"] {
             find_program(program)?;
         }
-        let (clock, disk_line) =
-            (GuestSocket::new(&folder.join(CLOCK))?, GuestSocket::new(&folder.join(DISK))?);
+        assert!((1..=ADAPTERS_MAX).contains(&adapters.len()), "a guest has one to eight adapters");
+        let clock = GuestSocket::new(&folder.join(CLOCK))?;
+        let hardware: Vec<Hardware> = adapters.iter().map(|it| it.hardware.clone()).collect();
+        let adapters = connect(adapters, folder)?;
         let (console, out) = Output::new().map_err(GuestError::at("make a pipe"))?;
         let (results, err) = Output::new().map_err(GuestError::at("make a pipe"))?;
         let page = SharedMemory::new("drivelab-calendar", PAGE_BYTES);
@@ -145,7 +177,7 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
         let kernel = kernel.map_err(GuestError::at("find the kernel"))?;
         // Taken before the start, so that the guest inherits its end of the pipe.
         let input = observers.terminal.as_mut().and_then(Attached::guest_input);
-        let line = guest.command_line(hardware, observers.terminal.is_some());
+        let line = guest.command_line(&hardware, observers.terminal.is_some());
         let process = Process::start(&kernel, folder, &line, input, [out, err]);
         let begun = Instant::now();
         Ok(Self {
@@ -159,21 +191,16 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
             observers,
             check_at: Time::ZERO,
             clock,
-            disk: disk_line,
-            interrupts: None,
+            adapters,
             calendar: Calendar::new(START_NS),
             page,
-            session: Session::new(hardware.clone()),
-            memory: GuestMemory::default(),
-            queues: Queues::default(),
-            front: Front::new(disk, hardware),
             trace,
             done: Vec::new(),
         })
     }
 
     /// Gives the guest its turns until it ends, or must.
-    fn finish(mut self) -> Result<(RunResult, D), GuestError> {
+    fn finish(mut self) -> Result<(RunResult, Vec<D>), GuestError> {
         let how = loop {
             match self.step() {
                 Ok(()) => {}
@@ -208,7 +235,8 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
             results,
             lines,
         };
-        Ok((ended, self.front.into_disk()))
+        let disks = self.adapters.into_iter().flat_map(|it| it.front.into_disks()).collect();
+        Ok((ended, disks))
     }
 
     /// Reads the output of the guest, and shows its console on the terminal, if there is one.
@@ -244,7 +272,8 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
     /// run ahead.
     fn next_event(&self) -> Option<Time> {
         let check_at = self.tick.map(|_| self.check_at.max(self.page.now()));
-        self.front.next_event().into_iter().chain(check_at).min()
+        let events = self.adapters.iter().filter_map(Connected::next_event);
+        events.chain(check_at).min()
     }
 
     /// Carries out one turn: of the machine, or of the guest up to its next message.
@@ -264,9 +293,6 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
         if ready.clock {
             self.receive_clock_message()?;
         }
-        if ready.disk {
-            self.receive_driver_message()?;
-        }
-        Ok(())
+        self.receive_driver_messages(ready)
     }
 }

@@ -1,4 +1,4 @@
-//! What the guest says to its clock and its drive, and what it is told.
+//! The messages of a guest to its clock and its adapters, and their answers.
 
 use std::io::{Read as _, Write as _};
 
@@ -6,13 +6,16 @@ use drivelab_core::Time;
 use drivelab_core::disk::Disk;
 
 use super::Run;
-use super::wires::Stop;
+use super::connected::Heard;
+use super::wires::{Ready, Stop};
 use crate::boot::about::GuestError;
-use crate::boot::shared::GuestMemory;
-use crate::boot::sockets::{self, Received};
+use crate::boot::sockets;
 use crate::calendar::{CalendarError, MESSAGE_BYTES, Message, Op};
-use crate::machine::Queue;
-use crate::vhost::{CALLED_BYTES, Effect, Step, call, was_called};
+use crate::machine::Queues;
+
+/// Bits of each adapter in the notices of the page.
+#[expect(clippy::cast_possible_truncation, reason = "it is 2")]
+const QUEUES: u16 = Queues::COUNT as u16;
 
 impl<D: Disk + 'static> Run<'_, '_, D> {
     pub(super) fn receive_clock_message(&mut self) -> Result<(), Stop> {
@@ -47,97 +50,83 @@ impl<D: Disk + 'static> Run<'_, '_, D> {
             return Ok(());
         }
         let now = self.calendar.checked_now(&self.page)?;
-        // In the order of the queues, so that a run can be repeated.
-        for index in (0..u64::BITS).filter(|index| kicks & 1 << index != 0) {
-            let index = u16::try_from(index).expect("below 64");
-            self.front.kick(now, index, &mut self.queues, &mut self.memory)?;
+        // In the order of adapters and queues, so that a run can be repeated.
+        for bit in (0..u64::BITS).filter(|bit| kicks & 1 << bit != 0) {
+            let bit = u16::try_from(bit).expect("below 64");
+            let (number, index) = (usize::from(bit / QUEUES), bit % QUEUES);
+            let adapter = self.adapters.get_mut(number).ok_or(GuestError::Early)?;
+            adapter.kick(now, index)?;
         }
         let event = self.next_event();
         Ok(self.calendar.noticed(&mut self.page, event)?)
     }
 
-    pub(super) fn receive_driver_message(&mut self) -> Result<(), Stop> {
-        if !self.disk.accept_once()? {
+    /// Handles a message of the driver of an adapter.
+    pub(super) fn receive_driver_message(&mut self, number: usize) -> Result<(), Stop> {
+        if !self.adapters[number].socket.accept_once()? {
             return Ok(());
         }
         self.take_kicks()?;
-        let message = sockets::receive(self.disk.stream()?);
-        let message = message.map_err(GuestError::at("hear the guest's driver"))?;
-        let Some(Received { header, payload, files }) = message else {
+        let (heard, reply) = self.adapters[number].receive()?;
+        if heard == Heard::Left && self.adapters.iter().all(|adapter| adapter.is_left) {
             return Err(Stop::HungUp);
-        };
-        let Step { effect, reply } = self.session.take(header, &payload, files.len())?;
-        match effect {
-            Effect::Nothing => {}
-            Effect::Memory(regions) => {
-                let memory = GuestMemory::new(regions, files);
-                self.memory = memory.map_err(GuestError::at("map the guest's memory"))?;
-            }
-            Effect::Interrupts => self.interrupts = files.into_iter().next().map(Into::into),
-            Effect::Queue(index, ring) => {
-                let queue = Queue::new(ring)?;
-                // The guest fills the queue of interrupts ahead of time; a kick for each buffer
-                // would cost a turn.
-                if self.front.is_silent(index) {
-                    queue.silence(&mut self.memory)?;
-                }
-                self.queues.set(index, queue);
-            }
-            Effect::WriteCache(on) => self.front.set_write_cache(on),
-            Effect::Kick(index) => {
-                let now = self.calendar.checked_now(&self.page)?;
-                self.front.kick(now, index, &mut self.queues, &mut self.memory)?;
-                let event = self.next_event();
-                self.calendar.planned(&mut self.page, event)?;
-            }
         }
-        let Some(reply) = reply else { return Ok(()) };
-        self.disk.stream()?.write_all(&reply).map_err(|_| Stop::HungUp)
+        if let Heard::Kick(index) = heard {
+            let now = self.calendar.checked_now(&self.page)?;
+            self.adapters[number].kick(now, index)?;
+            let event = self.next_event();
+            self.calendar.planned(&mut self.page, event)?;
+        }
+        self.adapters[number].answer(reply)
     }
 
-    /// Advances the drive to `at`, and interrupts the guest if that completed a request.
+    /// Advances the machine to `at`, and interrupts the guest where that completed a request.
     pub(super) fn advance(&mut self, at: Time) -> Result<(), Stop> {
         // The next forced message is a tick after this turn, not a tick after the last message.
         self.check_at = self.tick.map_or(self.check_at, |tick| self.check_at.max(at + tick));
-        if self.front.next_event().is_none_or(|event| event > at) {
-            return Ok(());
-        }
-        let (queues, memory) = (&mut self.queues, &mut self.memory);
-        let wanted = self.front.advance(at, queues, memory, &mut self.done)?;
-        for done in self.done.drain(..) {
-            self.trace.add(&done).map_err(GuestError::at("write the trace"))?;
-        }
-        match wanted {
-            None => Ok(()),
-            Some(index) if self.page.guest_uses_notices() => {
-                self.calendar.call(&mut self.page, index);
-                Ok(())
+        // At one instant in the order of the adapters, so that a run can be repeated.
+        for number in 0..self.adapters.len() {
+            let adapter = &mut self.adapters[number];
+            if adapter.next_event().is_none_or(|event| event > at) {
+                continue;
             }
-            Some(index) => self.interrupt(index),
+            let wanted = adapter.advance(at, &mut self.done)?;
+            for done in self.done.drain(..) {
+                self.trace.add(&done).map_err(GuestError::at("write the trace"))?;
+            }
+            let Some(index) = wanted else { continue };
+            if self.page.guest_uses_notices() {
+                let number = u16::try_from(number).expect("a guest has few adapters");
+                self.calendar.call(&mut self.page, number * QUEUES + index);
+            } else {
+                self.interrupt(number, index)?;
+            }
         }
+        Ok(())
     }
 
     /// Sends an interrupt and waits for its acknowledgement; meanwhile the guest may ask for the
     /// time.
-    fn interrupt(&mut self, index: u16) -> Result<(), Stop> {
-        let socket = self.interrupts.as_mut().ok_or(GuestError::Early)?;
-        socket.write_all(&call(index)).map_err(|_| Stop::HungUp)?;
+    fn interrupt(&mut self, number: usize, index: u16) -> Result<(), Stop> {
+        self.adapters[number].call(index)?;
         loop {
             let ready = self.wait()?;
             if ready.clock {
                 self.receive_clock_message()?;
             }
-            if ready.interrupts {
-                let socket = self.interrupts.as_mut().ok_or(GuestError::Early)?;
-                let mut bytes = [0; CALLED_BYTES];
-                socket.read_exact(&mut bytes).map_err(|_| Stop::HungUp)?;
-                // Nothing else arrives here: the guest acknowledges one interrupt before the next
-                // is sent.
-                return if was_called(&bytes) { Ok(()) } else { Err(GuestError::Interrupt.into()) };
+            if ready.interrupts & 1 << number != 0 {
+                return self.adapters[number].called();
             }
-            if ready.disk && !ready.clock {
-                self.receive_driver_message()?;
+            if !ready.clock {
+                self.receive_driver_messages(ready)?;
             }
         }
+    }
+
+    /// Handles the messages of all drivers that sent one.
+    pub(super) fn receive_driver_messages(&mut self, ready: Ready) -> Result<(), Stop> {
+        (0..self.adapters.len())
+            .filter(|number| ready.disks & 1 << number != 0)
+            .try_for_each(|number| self.receive_driver_message(number))
     }
 }

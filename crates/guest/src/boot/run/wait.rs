@@ -33,7 +33,7 @@ impl<D: Disk + 'static> Run<'_, '_, D> {
             if heard {
                 self.take_outputs()?;
             }
-            if ready.clock || ready.disk || ready.interrupts {
+            if ready.clock || ready.disks != 0 || ready.interrupts != 0 {
                 // A guest prints before it sends a message and waits, so the pipe holds all of it.
                 self.outputs[1].note(self.calendar.checked_now(&self.page)?);
                 self.show_lines()?;
@@ -49,7 +49,7 @@ impl<D: Disk + 'static> Run<'_, '_, D> {
     fn show_lines(&mut self) -> Result<(), Stop> {
         let Some(observer) = &mut self.observers.observer else { return Ok(()) };
         while let Some(line) = self.outputs[1].next_line() {
-            match observer.line(&line, self.front.idle_disk()) {
+            match observer.line(&line, self.adapters[0].front.idle_disk()) {
                 Reaction::Continue => {}
                 Reaction::Exchanged => {
                     let used = self.process.processor_time();
@@ -63,9 +63,15 @@ impl<D: Disk + 'static> Run<'_, '_, D> {
 
     /// Returns the readable sockets, and whether a console is readable.
     fn poll(&self) -> Result<(Ready, bool), GuestError> {
-        let mut fds = vec![self.clock.poll_fd(), self.disk.poll_fd()];
-        let interrupts = self.interrupts.as_ref();
-        fds.extend(interrupts.map(|socket| PollFd::new(socket, PollFlags::IN)));
+        let mut fds = vec![self.clock.poll_fd()];
+        let drivers = self.adapters.iter().enumerate().filter(|(_, adapter)| !adapter.is_left);
+        fds.extend(drivers.clone().map(|(_, adapter)| adapter.socket.poll_fd()));
+        let drivers_end = fds.len();
+        // The socket for interrupts exists only after the guest's driver has passed it.
+        let interrupts = self.adapters.iter().enumerate();
+        let interrupts =
+            interrupts.filter_map(|(number, it)| Some((number, it.interrupts.as_ref()?)));
+        fds.extend(interrupts.clone().map(|(_, socket)| PollFd::new(socket, PollFlags::IN)));
         let sockets = fds.len();
         let open = self.outputs.iter().filter(|output| output.is_open);
         fds.extend(open.map(|output| PollFd::new(output, PollFlags::IN)));
@@ -73,13 +79,16 @@ impl<D: Disk + 'static> Run<'_, '_, D> {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(GuestError::at("wait for the guest")(error.into())),
         }
-        debug_assert!((2..=3).contains(&sockets), "clock, disk and perhaps interrupts");
-        let has_event: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
-        let (sockets, consoles) = has_event.split_at(sockets);
-        // The socket for interrupts exists only after the guest's driver has passed it.
-        let interrupts = sockets.get(2).copied().unwrap_or(false);
-        let ready = Ready { clock: sockets[0], disk: sockets[1], interrupts };
-        Ok((ready, consoles.contains(&true)))
+        let (sockets, consoles) = fds.split_at(sockets);
+        let (heard, calls) = sockets.split_at(drivers_end);
+        let has_event = |fd: &PollFd<'_>| !fd.revents().is_empty();
+        let ready = Ready {
+            clock: has_event(&heard[0]),
+            disks: bits(drivers.map(|(number, _)| number).zip(heard[1..].iter().map(has_event))),
+            interrupts: bits(interrupts.map(|(number, _)| number).zip(calls.iter().map(has_event))),
+        };
+        let is_heard = consoles.iter().any(has_event);
+        Ok((ready, is_heard))
     }
 
     /// Waits for a guest that closed its connection to end; its exit status is read later.
@@ -99,4 +108,9 @@ impl<D: Disk + 'static> Run<'_, '_, D> {
         }
         Ok(End::TimedOut)
     }
+}
+
+/// A bit for each adapter with an event.
+fn bits(events: impl Iterator<Item = (usize, bool)>) -> u64 {
+    events.fold(0, |bits, (number, has_event)| bits | u64::from(has_event) << number)
 }

@@ -49,8 +49,10 @@ impl GuestSocket {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Ready {
     pub(super) clock: bool,
-    pub(super) disk: bool,
-    pub(super) interrupts: bool,
+    /// Adapters whose driver sent a message, a bit for each.
+    pub(super) disks: u64,
+    /// Adapters whose interrupt was acknowledged.
+    pub(super) interrupts: u64,
 }
 
 /// The reason why the loop ends before the guest.

@@ -217,6 +217,7 @@ impl<D: Disk> Ahci<D> {
         };
         let (kind, lba) = (u32::from(task.command), Lba::new(task.lba));
         let entry = TraceEntry {
+            disk: 0,
             submitted: written,
             at: now,
             kind,

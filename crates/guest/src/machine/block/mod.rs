@@ -172,8 +172,15 @@ impl<D: Disk> Block<D> {
         // The header may be split over descriptors in any way (section 2.7.4).
         chain::gather(memory, &chain.readable, 0, header.as_mut_bytes())?;
         let (kind, lba) = (header.kind.get(), Lba::new(header.sector.get()));
-        let done =
-            TraceEntry { submitted: now, at: now, kind, lba, sectors: Sectors::ZERO, status: OK };
+        let done = TraceEntry {
+            disk: 0,
+            submitted: now,
+            at: now,
+            kind,
+            lba,
+            sectors: Sectors::ZERO,
+            status: OK,
+        };
         let mut pending = Pending { chain, done };
         match self.command(memory, &mut pending)? {
             Some(command) => self.disk.submit(now, command)?,

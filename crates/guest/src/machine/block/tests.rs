@@ -139,6 +139,7 @@ fn without_the_write_cache_every_write_is_durable() {
         let (readable, writable) = (vec![segment(HEADER_AT, 528)], vec![segment(STATUS_AT, 1)]);
         let chain = Chain { head: 0, readable, writable };
         let done = TraceEntry {
+            disk: 0,
             submitted: Time::ZERO,
             at: Time::ZERO,
             kind,

@@ -30,8 +30,8 @@ impl<D: Disk> Function for Ide<D> {
             let offset = offset.wrapping_add(index);
             *byte = match (bar, offset) {
                 (COMMANDS, at::STATUS) => self.status(),
-                (COMMANDS, _) => self.registers.read(offset),
-                (CONTROLS, CONTROL) => self.registers.read(at::STATUS),
+                (COMMANDS, _) => self.drives[self.selected()].registers.read(offset),
+                (CONTROLS, CONTROL) => self.drives[self.selected()].registers.read(at::STATUS),
                 (MASTER, _) => self.master.read(offset),
                 _ => 0,
             };
@@ -48,7 +48,10 @@ impl<D: Disk> Function for Ide<D> {
             let offset = offset.wrapping_add(index);
             match (bar, offset) {
                 (COMMANDS, at::STATUS) => self.command(now, byte),
-                (COMMANDS, _) => self.registers.write(offset, byte),
+                // Both drives of a channel take what is written.
+                (COMMANDS, _) => {
+                    self.drives.iter_mut().for_each(|drive| drive.registers.write(offset, byte));
+                }
                 (CONTROLS, CONTROL) => self.control(now, byte)?,
                 (MASTER, _) => {
                     self.master.write(offset, byte);
@@ -62,7 +65,8 @@ impl<D: Disk> Function for Ide<D> {
 
     fn next_event(&self) -> Option<Time> {
         let given = self.given.as_ref().and_then(|given| given.at);
-        [self.interrupt, given, self.disk.next_event()].into_iter().flatten().min()
+        let disks = self.drives.iter().filter_map(|drive| drive.disk.next_event());
+        disks.chain(self.interrupt).chain(given).min()
     }
 
     fn advance(
@@ -75,7 +79,9 @@ impl<D: Disk> Function for Ide<D> {
             self.carry_out(now, given, memory, done)?;
         }
         let mut answers = std::mem::take(&mut self.answers);
-        self.disk.advance(now, &mut answers)?;
+        for drive in &mut self.drives {
+            drive.disk.advance(now, &mut answers)?;
+        }
         for answer in answers.drain(..) {
             self.answered(now, &answer, memory, done)?;
         }

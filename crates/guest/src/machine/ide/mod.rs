@@ -1,8 +1,8 @@
-//! An IDE controller with one drive, in native mode, in front of a [`Disk`]: the task file of
-//! ATA/ATAPI-7 and the bus master of SFF-8038i.
+//! An IDE controller with one channel of one or two drives, in native mode, in front of a [`Disk`]
+//! each: the task file of ATA/ATAPI-7 and the bus master of SFF-8038i.
 //!
 //! The guest writes a command register by register, names a table of memory to the bus master, and
-//! starts it; the drive takes one command at a time and raises a line at its end. What a command
+//! starts it; the channel takes one command at a time and its drive raises a line at the end. What a command
 //! and its data take on the link is the drive model's affair; the controller adds what the
 //! registers cost the processor.
 
@@ -38,6 +38,8 @@ const DIAGNOSTIC: u8 = 0x90;
 /// A command that was written, and its action.
 #[derive(Debug)]
 struct PendingCommand {
+    /// The drive that was selected.
+    drive: usize,
     action: Action,
     /// The line of the trace, as far as it is known.
     line: TraceEntry,
@@ -48,6 +50,7 @@ struct PendingCommand {
 /// A command that the drive has.
 #[derive(Debug)]
 struct Running {
+    drive: usize,
     command: MediumCommand,
     /// The remaining ranges of a list, which are trimmed before it is answered.
     rest: VecDeque<MediumCommand>,
@@ -64,19 +67,26 @@ struct DataIn {
     taken: usize,
 }
 
-/// The controller.
+/// A drive of the channel, by what it does not share.
 #[derive(Debug)]
-pub struct Ide<D> {
+struct Drive<D> {
     disk: D,
     ata: Ata,
     registers: Registers,
+}
+
+/// The controller.
+#[derive(Debug)]
+pub struct Ide<D> {
+    /// One or two.
+    drives: Vec<Drive<D>>,
     master: Master,
     /// Time until which the processor waits for registers.
     processor: Time,
     given: Option<PendingCommand>,
     running: Option<Running>,
     data: DataIn,
-    /// `INTRQ`: the drive's line, which the control register may keep in the drive.
+    /// `INTRQ`: the line of the drive that ended a command, which the control register may keep in the drive.
     line: bool,
     /// Time at which an interrupt leaves the controller: never while the guest runs.
     interrupt: Option<Time>,
@@ -84,12 +94,16 @@ pub struct Ide<D> {
 }
 
 impl<D: Disk> Ide<D> {
-    /// A controller with a drive that `config` describes.
-    pub fn new(disk: D, config: AtaConfig) -> Self {
-        Self {
+    /// A controller with one or two drives, each with its description.
+    pub fn new(first: (D, AtaConfig), second: Option<(D, AtaConfig)>) -> Self {
+        let drives = [Some(first), second].into_iter().flatten().enumerate();
+        let drives = drives.map(|(number, (disk, config))| Drive {
             disk,
             ata: Ata::new(config),
-            registers: Registers::new(),
+            registers: Registers::new(number == 1),
+        });
+        Self {
+            drives: drives.collect(),
             master: Master::default(),
             processor: Time::ZERO,
             given: None,
@@ -101,15 +115,20 @@ impl<D: Disk> Ide<D> {
         }
     }
 
-    /// The disk, once no guest uses the controller.
-    pub fn into_disk(self) -> D {
-        self.disk
+    /// The disks, once no guest uses the controller.
+    pub fn into_disks(self) -> Vec<D> {
+        self.drives.into_iter().map(|drive| drive.disk).collect()
     }
 
-    /// The disk, while it has no command.
+    /// The first disk, while the channel has no command.
     pub(super) fn idle_disk(&mut self) -> Option<&mut D> {
         let is_idle = self.given.is_none() && self.running.is_none();
-        is_idle.then_some(&mut self.disk)
+        is_idle.then_some(&mut self.drives[0].disk)
+    }
+
+    /// Returns the number of the selected drive; the first answers for a second that is not there.
+    fn selected(&self) -> usize {
+        self.drives.iter().position(|drive| drive.registers.is_selected()).unwrap_or(0)
     }
 
     /// Adds an access to the time for which the processor waits.
@@ -119,14 +138,17 @@ impl<D: Disk> Ide<D> {
 
     /// Writes the command register for the processor.
     fn command(&mut self, now: Time, code: u8) {
-        // A drive ignores commands while it is busy, and this channel has only the first drive.
-        if self.registers.is_absent() || self.registers.is_busy() {
+        let drive = self.selected();
+        // A drive that is not there takes no command, and a channel with a busy drive no other.
+        let is_busy = self.drives.iter().any(|drive| drive.registers.is_busy());
+        if !self.drives[drive].registers.is_selected() || is_busy {
             return;
         }
         // A new command withdraws the interrupt of the one before (ATA/ATAPI-7, volume 2).
         (self.line, self.interrupt, self.data) = (false, None, DataIn::default());
-        let task = self.registers.task(code);
-        let action = match self.ata.decode(&task) {
+        let Drive { ata, registers, .. } = &mut self.drives[drive];
+        let task = registers.task(code);
+        let action = match ata.decode(&task) {
             // Queued commands are those of another interface.
             Action::Medium(MediumCommand { tag: Some(_), .. }) => Action::Refused(ABORTED),
             action => action,
@@ -136,10 +158,11 @@ impl<D: Disk> Ide<D> {
             _ => (Lba::new(task.lba), Sectors::ZERO),
         };
         let kind = u32::from(code);
-        let line = TraceEntry { submitted: now, at: now, kind, lba, sectors, status: 0 };
+        let disk = u16::try_from(drive).expect("one of two");
+        let line = TraceEntry { disk, submitted: now, at: now, kind, lba, sectors, status: 0 };
         debug_assert!(self.running.is_none(), "the drive is busy until its command ends");
-        self.registers.begin();
-        self.given = Some(PendingCommand { action, line, at: None });
+        registers.begin();
+        self.given = Some(PendingCommand { drive, action, line, at: None });
         self.hand_over(now);
     }
 
@@ -158,11 +181,12 @@ impl<D: Disk> Ide<D> {
 
     /// Writes the control register for the processor.
     fn control(&mut self, now: Time, value: u8) -> io::Result<()> {
-        let (was_reset, was_silent) = (self.registers.is_reset(), self.registers.is_silent());
-        self.registers.set_control(value);
-        match (was_reset, self.registers.is_reset()) {
+        let registers = &self.drives[0].registers;
+        let (was_reset, was_silent) = (registers.is_reset(), registers.is_silent());
+        self.drives.iter_mut().for_each(|drive| drive.registers.set_control(value));
+        match (was_reset, self.drives[0].registers.is_reset()) {
             (false, true) => self.reset()?,
-            (true, false) => self.registers.sign(),
+            (true, false) => self.drives.iter_mut().for_each(|drive| drive.registers.sign()),
             _ => {}
         }
         // An interrupt that `nIEN` held back leaves when it is cleared.
@@ -176,18 +200,20 @@ impl<D: Disk> Ide<D> {
     fn reset(&mut self) -> io::Result<()> {
         (self.given, self.line, self.interrupt) = (None, false, None);
         self.data = DataIn::default();
-        self.ata.reset();
-        self.registers.hold();
-        if self.running.take().is_some() {
-            self.disk.reset()?;
+        for drive in &mut self.drives {
+            drive.ata.reset();
+            drive.registers.hold();
         }
-        Ok(())
+        match self.running.take() {
+            Some(running) => self.drives[running.drive].disk.reset(),
+            None => Ok(()),
+        }
     }
 
     /// Raises the drive's interrupt line.
     fn raise(&mut self, now: Time) {
         self.line = true;
-        if !self.registers.is_silent() {
+        if !self.drives[0].registers.is_silent() {
             self.master.interrupted();
             self.interrupt = Some(now);
         }
@@ -195,11 +221,12 @@ impl<D: Disk> Ide<D> {
 
     /// Reads the status for the processor, which clears the interrupt.
     fn status(&mut self) -> u8 {
-        // The status of the second drive, which does not exist, clears nothing.
-        if !self.registers.is_absent() {
+        let registers = &self.drives[self.selected()].registers;
+        // The status of a second drive that does not exist clears nothing.
+        if registers.is_selected() {
             (self.line, self.interrupt) = (false, None);
         }
-        self.registers.read(registers::STATUS)
+        registers.read(registers::STATUS)
     }
 
     /// Reads the data register for the processor.
@@ -217,7 +244,8 @@ impl<D: Disk> Ide<D> {
             self.raise(now);
         } else {
             self.data = DataIn::default();
-            self.registers.status = READY;
+            let drive = self.selected();
+            self.drives[drive].registers.status = READY;
         }
     }
 
@@ -229,26 +257,29 @@ impl<D: Disk> Ide<D> {
         memory: &impl Memory,
         done: &mut Vec<TraceEntry>,
     ) -> io::Result<()> {
-        let PendingCommand { action, line, .. } = given;
+        let PendingCommand { drive, action, line, .. } = given;
         let line = TraceEntry { at: now, ..line };
         match action {
-            Action::Medium(command) => return self.submit(now, command, line, memory),
-            Action::Trim { blocks } => return self.trim(now, blocks, line, memory, done),
+            Action::Medium(command) => return self.submit(now, drive, command, line, memory),
+            Action::Trim { blocks } => {
+                return self.trim(now, (drive, blocks), line, memory, done);
+            }
             Action::DataIn(bytes) => {
                 self.data = DataIn { bytes, taken: 0 };
-                self.registers.status = READY | DATA_REQUEST;
+                self.drives[drive].registers.status = READY | DATA_REQUEST;
                 done.push(line);
             }
             Action::Done { lba, count } => {
-                self.registers.end(READY, 0, lba, count);
+                self.drives[drive].registers.end(READY, 0, lba, count);
                 done.push(line);
             }
             Action::Refused(_) if line.kind == u32::from(DIAGNOSTIC) => {
-                self.registers.sign();
+                // It is a command to both drives.
+                self.drives.iter_mut().for_each(|drive| drive.registers.sign());
                 done.push(line);
             }
             Action::Refused(error) => {
-                self.registers.end(READY | FAILED, error, line.lba.get(), 0);
+                self.drives[drive].registers.end(READY | FAILED, error, line.lba.get(), 0);
                 done.push(TraceEntry { status: 1, ..line });
             }
         }
@@ -260,23 +291,26 @@ impl<D: Disk> Ide<D> {
     fn submit(
         &mut self,
         now: Time,
+        drive: usize,
         command: MediumCommand,
         line: TraceEntry,
         memory: &impl Memory,
     ) -> io::Result<()> {
         let table = match command.op {
-            Op::Read | Op::Write => self.find(command.op == Op::Read, command.bytes(), memory),
+            Op::Read | Op::Write => {
+                self.find(drive, command.op == Op::Read, command.bytes(), memory)
+            }
             _ => Some(Table::default()),
         };
         let Some(Table { segments, bytes }) = table else { return Ok(()) };
         let Ok(request) = command.gathered(0, &segments, memory) else {
-            self.unreachable();
+            self.unreachable(drive);
             return Ok(());
         };
         debug_assert!(self.running.is_none(), "the drive takes one command at a time");
-        self.disk.submit(now, request)?;
+        self.drives[drive].disk.submit(now, request)?;
         let (is_exact, rest) = (bytes == command.bytes(), VecDeque::new());
-        self.running = Some(Running { command, rest, segments, is_exact, line });
+        self.running = Some(Running { drive, command, rest, segments, is_exact, line });
         Ok(())
     }
 
@@ -284,15 +318,15 @@ impl<D: Disk> Ide<D> {
     fn trim(
         &mut self,
         now: Time,
-        blocks: u16,
+        (drive, blocks): (usize, u16),
         line: TraceEntry,
         memory: &impl Memory,
         done: &mut Vec<TraceEntry>,
     ) -> io::Result<()> {
         let bytes = u64::from(blocks) * SECTOR_BYTES;
-        let Some(table) = self.find(false, bytes, memory) else { return Ok(()) };
-        let Ok(ranges) = self.ata.ranges(blocks, &table.segments, memory) else {
-            self.unreachable();
+        let Some(table) = self.find(drive, false, bytes, memory) else { return Ok(()) };
+        let Ok(ranges) = self.drives[drive].ata.ranges(blocks, &table.segments, memory) else {
+            self.unreachable(drive);
             return Ok(());
         };
         // A longer table leaves the bus master active, as SFF-8038i specifies.
@@ -304,40 +338,47 @@ impl<D: Disk> Ide<D> {
             nothing => {
                 let error = nothing.err().unwrap_or(0);
                 let status = if error == 0 { READY } else { READY | FAILED };
-                self.registers.end(status, error, line.lba.get(), 0);
+                self.drives[drive].registers.end(status, error, line.lba.get(), 0);
                 done.push(TraceEntry { status: u8::from(error != 0), ..line });
                 self.raise(now);
                 return Ok(());
             }
         };
-        self.disk.submit(now, command.gathered(0, &[], memory).expect("it moves no data"))?;
+        let request = command.gathered(0, &[], memory).expect("it moves no data");
+        self.drives[drive].disk.submit(now, request)?;
         let line = TraceEntry { lba: command.lba, sectors: command.sectors, ..line };
         let segments = Vec::new();
-        self.running = Some(Running { command, rest, segments, is_exact: true, line });
+        self.running = Some(Running { drive, command, rest, segments, is_exact: true, line });
         Ok(())
     }
 
     /// Returns the table for `bytes` of data; `None` if the drive now waits for ever.
-    fn find(&mut self, to_memory: bool, bytes: u64, memory: &impl Memory) -> Option<Table> {
+    fn find(
+        &mut self,
+        drive: usize,
+        to_memory: bool,
+        bytes: u64,
+        memory: &impl Memory,
+    ) -> Option<Table> {
         // A bus master that moves the other way reaches nothing.
         let table = self.master.table(memory).ok();
         let Some(table) = table.filter(|_| self.master.is_to_memory() == to_memory) else {
-            self.unreachable();
+            self.unreachable(drive);
             return None;
         };
         if table.bytes < bytes {
             // The table ends before the data: the bus master stops.
             self.master.finished();
-            self.registers.status = READY | DATA_REQUEST;
+            self.drives[drive].registers.status = READY | DATA_REQUEST;
             return None;
         }
         Some(table)
     }
 
     /// Stops the bus master because memory cannot be reached; the drive waits for ever.
-    fn unreachable(&mut self) {
+    fn unreachable(&mut self, drive: usize) {
         self.master.failed();
-        self.registers.status = READY | DATA_REQUEST;
+        self.drives[drive].registers.status = READY | DATA_REQUEST;
     }
 
     fn answered(
@@ -352,14 +393,16 @@ impl<D: Disk> Ide<D> {
             && let Some(next) = running.rest.pop_front()
         {
             let request = next.gathered(0, &[], memory).expect("it moves no data");
+            let drive = running.drive;
             self.running = Some(running);
-            return self.disk.submit(now, request);
+            return self.drives[drive].disk.submit(now, request);
         }
-        let Running { command, segments, is_exact, line, .. } = running;
+        let Running { drive, command, segments, is_exact, line, .. } = running;
+        let Drive { disk, registers, .. } = &mut self.drives[drive];
         let line = TraceEntry { at: now, ..line };
         if let Err(error) = answer.result {
             let at = error.lba.unwrap_or(command.lba).get();
-            self.registers.end(READY | FAILED, UNCORRECTABLE, at, 0);
+            registers.end(READY | FAILED, UNCORRECTABLE, at, 0);
             done.push(TraceEntry { status: 1, ..line });
             self.raise(now);
             return Ok(());
@@ -368,15 +411,15 @@ impl<D: Disk> Ide<D> {
         if moves && !self.master.is_started() {
             // Software stopped the bus master: the data has no destination, and the drive waits for
             // ever.
-            self.registers.status = READY | DATA_REQUEST;
+            registers.status = READY | DATA_REQUEST;
             return Ok(());
         }
-        if command.scattered(&mut self.disk, answer, &segments, memory)?.is_err() {
+        if command.scattered(disk, answer, &segments, memory)?.is_err() {
             self.master.failed();
         } else if moves && is_exact {
             self.master.finished();
         }
-        self.registers.end(READY, 0, command.lba.get(), 0);
+        registers.end(READY, 0, command.lba.get(), 0);
         done.push(line);
         self.raise(now);
         Ok(())

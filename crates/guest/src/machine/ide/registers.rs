@@ -61,22 +61,25 @@ pub(super) struct Registers {
     count: Pair,
     lba: [Pair; 3],
     device: u8,
+    /// The bit of the device register that selects this drive.
+    own: u8,
     control: u8,
     pub(super) status: u8,
     error: u8,
 }
 
 impl Registers {
-    /// The registers of a drive after a reset.
-    pub(super) fn new() -> Self {
-        let mut it = Self::default();
+    /// The registers of the first or the second drive of a channel after a reset.
+    pub(super) fn new(is_second: bool) -> Self {
+        let own = if is_second { SECOND } else { 0 };
+        let mut it = Self { own, ..Self::default() };
         it.sign();
         it
     }
 
-    /// Returns whether the second drive is selected, which does not exist.
-    pub(super) fn is_absent(&self) -> bool {
-        self.device & SECOND != 0
+    /// Returns whether this drive is selected, and not the other one.
+    pub(super) fn is_selected(&self) -> bool {
+        self.device & SECOND == self.own
     }
 
     pub(super) fn is_busy(&self) -> bool {
@@ -99,7 +102,7 @@ impl Registers {
         match offset {
             DEVICE => self.device | ALWAYS,
             // The first drive answers for a missing second one, with zeros.
-            _ if self.is_absent() => 0,
+            _ if !self.is_selected() => 0,
             ERROR => self.error,
             COUNT => self.count.shown(is_before),
             LOW => self.lba[0].shown(is_before),
@@ -157,7 +160,7 @@ impl Registers {
         (self.status, self.error) = (status, error);
     }
 
-    /// Holds the drive in reset, and selects the first drive.
+    /// Holds this drive in reset, and selects the first drive.
     pub(super) fn hold(&mut self) {
         // SRST resets both drives and selects the first.
         (self.status, self.error, self.device) = (IS_BUSY, 0, 0);
@@ -176,7 +179,7 @@ mod tests {
 
     #[test]
     fn an_address_of_48_bits_is_written_in_two_halves() {
-        let mut registers = Registers::new();
+        let mut registers = Registers::new(false);
         for (offset, first, second) in
             [(ERROR, 9, 8), (COUNT, 1, 2), (LOW, 4, 1), (MID, 5, 2), (HIGH, 6, 3)]
         {
@@ -202,7 +205,7 @@ mod tests {
 
     #[test]
     fn the_second_drive_is_not_there() {
-        let mut registers = Registers::new();
+        let mut registers = Registers::new(false);
         assert_eq!((registers.read(STATUS), registers.read(ERROR)), (0x50, 1));
         assert_eq!([COUNT, LOW, MID, HIGH].map(|at| registers.read(at)), [1, 1, 0, 0]);
         registers.write(DEVICE, SECOND);
@@ -211,5 +214,12 @@ mod tests {
         assert_eq!(registers.read(DEVICE), 0xB0);
         registers.write(DEVICE, 0);
         assert_eq!(registers.read(COUNT), 0x55, "both drives of a channel take a write");
+        let mut second = Registers::new(true);
+        assert_eq!((second.is_selected(), second.read(STATUS)), (false, 0));
+        second.write(DEVICE, SECOND);
+        assert_eq!(
+            (second.is_selected(), second.read(STATUS), second.read(COUNT)),
+            (true, 0x50, 1)
+        );
     }
 }

@@ -32,15 +32,29 @@ struct Rig {
     done: Vec<TraceEntry>,
     interrupts: u32,
     accesses: u64,
+    /// 0x10 for commands to the second drive.
+    select: u8,
 }
 
 impl Rig {
     fn new() -> Self {
+        Self::with(Ide::new(Self::drive(), None))
+    }
+
+    /// With both drives of the channel.
+    fn of_two() -> Self {
+        Self::with(Ide::new(Self::drive(), Some(Self::drive())))
+    }
+
+    fn with(ide: Ide<ServedDrive>) -> Self {
+        let (memory, done) = (vec![0; 1 << 18], Vec::new());
+        Self { ide, memory, now: Time::ZERO, done, interrupts: 0, accesses: 0, select: 0 }
+    }
+
+    fn drive() -> (ServedDrive, AtaConfig) {
         let store = Store::new(Box::new(Medium::new(CAPACITY, Bytes::mib(4))), Sectors::new(1));
         let disk = ServedDrive::new(Null::new(CAPACITY), store, 1);
-        let ide = Ide::new(disk, AtaConfig::for_tests(CAPACITY));
-        let (memory, done) = (vec![0; 1 << 18], Vec::new());
-        Self { ide, memory, now: Time::ZERO, done, interrupts: 0, accesses: 0 }
+        (disk, AtaConfig::for_tests(CAPACITY))
     }
 
     fn out(&mut self, bar: u8, offset: u64, value: u8) {
@@ -74,7 +88,7 @@ impl Rig {
     /// `ata_sff_tf_load` for an address of 48 bits, with what is written before it.
     fn load(&mut self, features: u8, lba: u64, count: u16) {
         self.get(COMMANDS, at::STATUS);
-        self.out(COMMANDS, at::DEVICE, 0x40);
+        self.out(COMMANDS, at::DEVICE, 0x40 | self.select);
         self.alternate_status();
         let [l0, l1, l2, l3, l4, l5, ..] = lba.to_le_bytes();
         let [c0, c1] = count.to_le_bytes();
@@ -85,7 +99,7 @@ impl Rig {
             self.out(COMMANDS, at::MID, mid);
             self.out(COMMANDS, at::HIGH, high);
         }
-        self.out(COMMANDS, at::DEVICE, 0x40);
+        self.out(COMMANDS, at::DEVICE, 0x40 | self.select);
         self.get(COMMANDS, at::STATUS);
     }
 
@@ -199,6 +213,51 @@ fn the_driver_finds_one_drive_on_the_channel() {
     rig.reset();
     let signature = [at::ERROR, at::COUNT, at::LOW, at::MID, at::HIGH, at::STATUS];
     assert_eq!(signature.map(|register| rig.get(COMMANDS, register)), [1, 1, 1, 0, 0, 0x50]);
+}
+
+#[test]
+fn both_drives_of_a_channel_answer_when_they_are_selected() {
+    let mut rig = Rig::of_two();
+    for device in [0xB0, 0xA0, 0xB0] {
+        rig.out(COMMANDS, at::DEVICE, device);
+        rig.out(COMMANDS, at::COUNT, 0x55);
+        assert_eq!((rig.get(COMMANDS, at::COUNT), rig.alternate_status()), (0x55, 0x50));
+    }
+    rig.reset();
+    let signature = [at::ERROR, at::COUNT, at::LOW, at::MID, at::HIGH, at::STATUS];
+    for device in [0xA0, 0xB0] {
+        rig.out(COMMANDS, at::DEVICE, device);
+        assert_eq!(signature.map(|register| rig.get(COMMANDS, register)), [1, 1, 1, 0, 0, 0x50]);
+    }
+}
+
+#[test]
+fn each_drive_of_a_channel_has_its_bytes_and_one_command_runs_at_a_time() {
+    let mut rig = Rig::of_two();
+    rig.put_halves(1024);
+    for (select, seed) in [(0x10, 1), (0, 2)] {
+        rig.select = select;
+        rig.put_data(&pattern(seed, 1024));
+        rig.issue_dma(WRITE_EXT, 10, 2);
+        rig.run();
+        assert_eq!(rig.serve(), (4, 0x50));
+    }
+    for (select, seed) in [(0, 2), (0x10, 1)] {
+        rig.select = select;
+        rig.put_data(&[0; 1024]);
+        rig.issue_dma(READ_EXT, 10, 2);
+        rig.run();
+        assert_eq!((rig.serve(), rig.data(1024)), ((4, 0x50), pattern(seed, 1024)));
+    }
+    let disks: Vec<u16> = rig.done.iter().map(|done| done.disk).collect();
+    assert_eq!(disks, [1, 0, 0, 1]);
+    // While the second drive has a command, the first takes none.
+    rig.issue_dma(READ_EXT, 0, 2);
+    rig.select = 0;
+    rig.issue(FLUSH_EXT, 0, 0, 0);
+    rig.run();
+    let last = rig.done.last().unwrap();
+    assert_eq!((rig.done.len(), last.disk, last.kind), (5, 1, u32::from(READ_EXT)));
 }
 
 #[test]
@@ -367,7 +426,7 @@ fn a_list_of_ranges_is_trimmed_one_after_the_other() {
 fn an_unreadable_sector_is_named_in_the_registers() {
     let mut rig = Rig::new();
     let fault = r#"{"kind": "read-error", "range": [10240, 10752]}"#;
-    rig.ide.disk.add_fault(Time::ZERO, Fault::from_json(fault).unwrap());
+    rig.ide.drives[0].disk.add_fault(Time::ZERO, Fault::from_json(fault).unwrap());
     rig.put_halves(4096);
     rig.issue_dma(READ_EXT, 16, 8);
     rig.run();
@@ -444,8 +503,9 @@ proptest! {
             1..80,
         ),
         noise in prop::collection::vec(any::<u8>(), 4096),
+        has_second in any::<bool>(),
     ) {
-        let mut rig = Rig::new();
+        let mut rig = if has_second { Rig::of_two() } else { Rig::new() };
         rig.memory[..4096].copy_from_slice(&noise);
         for (bar, offset, value, size, runs) in accesses {
             let value = value.to_le_bytes();

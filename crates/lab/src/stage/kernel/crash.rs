@@ -73,7 +73,7 @@ impl Rig {
     pub fn has_volatile_cache(&self) -> bool {
         match &self.seen.hardware {
             Hardware::Block(config) => config.write_cache,
-            Hardware::Ide(config) | Hardware::Ahci(config) => config.write_cache,
+            Hardware::Ide(config, _) | Hardware::Ahci(config) => config.write_cache,
         }
     }
 

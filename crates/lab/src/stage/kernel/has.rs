@@ -5,9 +5,12 @@ use drivelab_core::units::Bytes;
 use drivelab_guest::kernel::KernelName;
 use drivelab_guest::mounted::{FileSystem, Mounted};
 use drivelab_guest::processor::Processor;
+use drivelab_guest::stack::Stack;
 use drivelab_study::file::{Setting, Settings};
 
 use drivelab_core::{Invalid, Refusal, invalid};
+
+use super::disks::{self, Channels, Disks};
 
 /// Enough for drivelab and a page cache of some size.
 pub(super) const MEMORY: Bytes = Bytes::mib(512);
@@ -29,19 +32,32 @@ pub struct Has {
     pub kernel: Option<KernelName>,
     /// Files below `queue` of the disk in sysfs, and their values.
     pub queue: Vec<(String, i64)>,
+    /// Its disks, where it has several.
+    pub disks: Disks,
 }
 
 impl Has {
     /// The keys of study files.
-    pub const KEYS: [&'static str; 6] =
-        ["filesystem", "mount-options", "memory", "processor", "kernel", "queue"];
+    pub const KEYS: [&'static str; 9] = [
+        "filesystem",
+        "mount-options",
+        "memory",
+        "processor",
+        "kernel",
+        "queue",
+        "stack",
+        "on",
+        "channels",
+    ];
 
     /// The equipment that settings describe, where later ones replace earlier ones.
     pub fn of<'a>(settings: impl Iterator<Item = &'a Settings>) -> Result<Self, Refusal> {
         let (mut file_system, mut options, mut bytes) = (None, String::new(), MEMORY);
         // Only the drive takes time, as at stage simulate.
         let (mut processor, mut kernel, mut queue) = (Processor::FREE, None, Vec::new());
-        for setting in settings.flatten().filter_map(Setting::typed::<GuestSetting>) {
+        let settings: Vec<&Setting> = settings.flatten().collect();
+        let disks = disks::of(settings.iter().copied());
+        for setting in settings.into_iter().filter_map(Setting::typed::<GuestSetting>) {
             match setting {
                 GuestSetting::FileSystem(kind) => file_system = Some(*kind),
                 GuestSetting::MountOptions(text) => options.clone_from(text),
@@ -49,9 +65,10 @@ impl Has {
                 GuestSetting::Processor(cost) => processor = *cost,
                 GuestSetting::Kernel(name) => kernel = Some(name.clone()),
                 GuestSetting::Queue(files) => queue.clone_from(files),
+                GuestSetting::Stack(_) | GuestSetting::On(_) | GuestSetting::Channels(_) => {}
             }
         }
-        Ok(Self { kernel, queue, ..Self::new(file_system, options, bytes, processor)? })
+        Ok(Self { kernel, queue, disks, ..Self::new(file_system, options, bytes, processor)? })
     }
 
     /// Reads the options of the command line.
@@ -66,7 +83,8 @@ impl Has {
             return Err(Refusal::request(message).hint("name a file system: ext4, xfs or btrfs"));
         }
         let mounted = file_system.map(|file_system| Mounted { file_system, options });
-        Ok(Self { mounted, memory, processor, kernel: None, queue: Vec::new() })
+        let (kernel, queue, disks) = (None, Vec::new(), Disks::default());
+        Ok(Self { mounted, memory, processor, kernel, queue, disks })
     }
 
     /// As rows of a report.
@@ -83,6 +101,7 @@ impl Has {
         rows.push(row("processor", self.processor.to_string()));
         rows.extend(self.kernel.as_ref().map(|name| row("kernel", name.to_string())));
         rows.extend(self.queue.iter().map(|(file, value)| row(file, value.to_string())));
+        rows.extend(self.disks.settings());
         rows
     }
 }
@@ -102,6 +121,12 @@ pub enum GuestSetting {
     Kernel(KernelName),
     /// Files below `queue` of the disk in sysfs, and their values.
     Queue(Vec<(String, i64)>),
+    /// The array over all disks, or none.
+    Stack(Option<Stack>),
+    /// The disk that workloads run on.
+    On(String),
+    /// The channels of IDE drives.
+    Channels(Channels),
 }
 
 impl GuestSetting {
@@ -117,6 +142,10 @@ impl GuestSetting {
             "processor" => Self::Processor(Processor::read(value)?),
             "kernel" => Self::Kernel(value.parse()?),
             "queue" => Self::Queue(queue(value)?),
+            "stack" if value == NO_STACK => Self::Stack(None),
+            "stack" => Self::Stack(Some(Stack::read(value)?)),
+            "on" => Self::On(value.to_owned()),
+            "channels" => Self::Channels(Channels::read(value)?),
             _ => return Ok(None),
         };
         let text = match &setting {
@@ -129,6 +158,9 @@ impl GuestSetting {
                 let files = files.iter().map(|(file, value)| format!("{file}={value}"));
                 files.collect::<Vec<_>>().join(",")
             }
+            Self::Stack(stack) => stack.map_or_else(|| NO_STACK.to_owned(), |it| it.to_string()),
+            Self::On(name) => name.clone(),
+            Self::Channels(channels) => channels.to_string(),
         };
         Ok(Some((text, setting)))
     }
@@ -144,6 +176,9 @@ pub fn memory(text: &str) -> Result<Bytes, Invalid> {
     }
     Ok(memory)
 }
+
+/// Disks without an array over them.
+const NO_STACK: &str = "none";
 
 /// Files of the queue that another key sets, because the model must know them, too.
 const QUEUE_KEYS: [(&str, &str); 4] = [
@@ -230,6 +265,10 @@ mod tests {
             check("queue", wrong, Err("not a file of the queue"));
         }
         check("kernel", "../linux", Err("a kernel's name"));
+        check("stack", "raid0,chunk=64k", Ok("raid0,chunk=64k"));
+        check("stack", "none", Ok("none"));
+        check("stack", "raid7", Err("raid7"));
+        check("channels", "own", Ok("own"));
         let other = typed(&[("kernel", "one-tag".into())]).unwrap();
         let kernel = Has::of([&base, &other].into_iter()).unwrap().kernel;
         assert_eq!(kernel.map(|name| name.to_string()), Some("one-tag".to_owned()));

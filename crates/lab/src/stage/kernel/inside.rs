@@ -12,10 +12,12 @@ use drivelab_guest::boot::{End, Guest, Limit, RunResult};
 use drivelab_guest::chance::Chance;
 use drivelab_guest::initramfs;
 use drivelab_guest::kernel::Kernel;
+use drivelab_guest::machine::Adapter;
 use drivelab_guest::setting::{NR_REQUESTS_MAX, NR_REQUESTS_MIN};
+use drivelab_guest::stack::Stack;
+use drivelab_model::Drive;
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
-use drivelab_model::{About, Drive};
 use drivelab_serve::drive::ServedDrive;
 use drivelab_serve::medium::Memory;
 use drivelab_serve::store::Store;
@@ -23,8 +25,9 @@ use serde::de::DeserializeOwned;
 
 use super::has::Has;
 use super::installed;
+use super::machines::{Machine, Machines};
 use super::root;
-use super::seen::{Seen, TAGS_MAX};
+use super::seen::Seen;
 use super::withheld::{withheld, without_processor};
 use super::work;
 use crate::attached;
@@ -52,8 +55,7 @@ pub struct Inside<'a> {
 #[derive(Debug)]
 pub(super) struct Made {
     ended: RunResult,
-    about: About,
-    seen: Seen,
+    machines: Machines,
 }
 
 impl<'a> Inside<'a> {
@@ -101,12 +103,15 @@ impl Inside<'_> {
     ) -> Result<(T, Made), Refusal> {
         let (has, seed) = (&self.guest.has, self.request.seed);
         let mounted = has.mounted.as_ref();
-        let (drive, visible) = machine(self.spec, &self.profile, seed)?;
-        let mut root = root::root(&self.script(&visible))?;
+        let (machines, drives) = Machines::new((self.spec, &self.profile), &has.disks, seed)?;
+        let mut root = root::root(&self.script(&machines))?;
+        if let Some(program) = has.disks.program() {
+            root::add_program(&mut root, program.as_ref())?;
+        }
         if let Some(mounted) = mounted {
             root::add_maker(&mut root, mounted.file_system)?;
         }
-        let target = work::target(&self.request.work, visible.disk, mounted.is_some());
+        let target = work::target(&self.request.work, &machines.target, mounted.is_some());
         work::add(&work::inner(&self.request.work, &target, seed), &mut root)?;
         // A bare drive has no layout.
         let chance = mounted.map(|_| Chance::of(seed).argument());
@@ -115,27 +120,27 @@ impl Inside<'_> {
             kernel: &self.kernel.path,
             initramfs: &root.to_bytes(),
             memory: has.memory,
-            tags: visible.setting.as_ref().map_or(TAGS_MAX, |setting| setting.tags),
+            tags: machines.tags(),
             arguments: &arguments,
             tick: None,
             limit: Limit::real(Duration::from_nanos(self.guest.limit.ns())),
             stop: control.stop_flag(),
         };
-        let about = drive.about().clone();
-        let ended = self.boot(&guest, drive, &visible)?;
+        let ended = self.boot(&guest, machines.adapters(drives))?;
         if let Some(path) = &self.guest.console {
             drivelab_files::replace(path, ended.console.as_bytes()).at_path("write", path)?;
         }
         let printed = result(&ended)?;
-        Ok((printed, Made { ended, about, seen: visible }))
+        Ok((printed, Made { ended, machines }))
     }
 
     /// The script for the shell of the guest: the settings of the queue, the file system, the work.
-    fn script(&self, seen: &Seen) -> String {
-        let mounted = self.guest.has.mounted.as_ref();
-        let mut lines = seen.setting.as_ref().map_or_else(Vec::new, |it| it.commands(seen.disk));
+    fn script(&self, machines: &Machines) -> String {
+        let Has { mounted, disks, .. } = &self.guest.has;
+        let target = &machines.target;
+        let mut lines = machines.commands(disks);
         for (file, value) in &self.guest.has.queue {
-            let path = format!("/sys/block/{}/queue/{file}", seen.disk);
+            let path = format!("/sys/block/{target}/queue/{file}");
             // Linux may refuse a value, or round it.
             lines.push(format!(
                 "echo {value} > {path}; [ \"$(cat {path})\" = {value} ] || {{ echo \
@@ -144,19 +149,25 @@ impl Inside<'_> {
         }
         let work = work::line();
         if let Some(mounted) = mounted {
-            lines.extend(mounted.commands(seen.disk, seen.capacity));
+            lines.extend(mounted.commands(target, machines.capacity()));
             lines.extend(Chance::of(self.request.seed).commands());
             // A driver that is unbound below a mounted file system loses what that has to write.
-            let end = "status=$?; umount -a -t ext4,xfs,btrfs >&2; exit $status";
-            lines.extend([work, end.into()]);
+            let end = "status=$?; umount -a -t ext4,xfs,btrfs >&2; ";
+            let stop = if disks.stack.is_some() { Stack::end() + "; " } else { String::new() };
+            lines.extend([work, format!("{end}{stop}exit $status")]);
+        } else if disks.stack.is_some() {
+            lines.extend([work, format!("status=$?; {}; exit $status", Stack::end())]);
         } else {
             lines.push(format!("exec {work}"));
         }
         lines.join("\n")
     }
 
-    fn boot(&self, guest: &Guest<'_>, drive: Drive, seen: &Seen) -> Result<RunResult, Refusal> {
-        let disk = served(drive, seen.physical_sector, self.request.seed);
+    fn boot(
+        &self,
+        guest: &Guest<'_>,
+        adapters: Vec<Adapter<ServedDrive>>,
+    ) -> Result<RunResult, Refusal> {
         let mut file = match &self.guest.trace {
             Some(path) => {
                 Some(BufWriter::new(drivelab_files::create(path).at_path("write", path)?))
@@ -164,7 +175,7 @@ impl Inside<'_> {
             None => None,
         };
         let sink = file.as_mut().map(|file| file as &mut dyn Write);
-        let ran = guest.run(disk, &seen.hardware, sink);
+        let ran = guest.run_all(adapters, sink);
         if let (Some(file), Some(path)) = (file, &self.guest.trace) {
             // Kept of a guest that failed, too: it may show why.
             let flushed = file.into_inner().map_err(IntoInnerError::into_error);
@@ -190,22 +201,30 @@ impl Inside<'_> {
     }
 
     /// Refuses a guest that had other settings than its arm.
-    fn agreed(&self, attached: &Attached, seen: &Seen) -> Result<(), Refusal> {
+    fn agreed(&self, attached: &Attached, machines: &Machines) -> Result<(), Refusal> {
         if let Some(mounted) = &self.guest.has.mounted {
             let agreed = mounted.check(attached);
             agreed.map_err(Refusal::machine)?;
         }
-        let Some(setting) = &seen.setting else { return Ok(()) };
-        let mut disks = attached.devices.iter();
-        let disk = disks.find(|device| device.name == seen.disk).cloned().unwrap_or_default();
-        setting.check(&disk).map_err(|wrong| {
-            let failure = Refusal::machine_error(wrong);
-            failure.hint(format!(
-                "set what Linux can have: `nr-requests` from {NR_REQUESTS_MIN} to \
-                 {NR_REQUESTS_MAX}, or the {} that it starts with",
-                2 * setting.tags
-            ))
-        })
+        let is_stacked = self.guest.has.disks.stack.is_some();
+        for Machine { seen, .. } in &machines.all {
+            // The other disks are no part of the target, and were not inspected.
+            if !is_stacked && seen.disk != machines.target {
+                continue;
+            }
+            let Some(setting) = &seen.setting else { continue };
+            let mut disks = attached.devices.iter();
+            let disk = disks.find(|device| device.name == seen.disk).cloned().unwrap_or_default();
+            setting.check(&disk).map_err(|wrong| {
+                let failure = Refusal::machine_error(wrong);
+                failure.hint(format!(
+                    "set what Linux can have: `nr-requests` from {NR_REQUESTS_MIN} to \
+                     {NR_REQUESTS_MAX}, or the {} that it starts with",
+                    2 * setting.tags
+                ))
+            })?;
+        }
+        Ok(())
     }
 
     /// A record with what only this side knows: the drive, the kernel, and that no device was
@@ -214,18 +233,25 @@ impl Inside<'_> {
     /// # Errors
     /// The guest had other settings than its arm.
     pub(super) fn concluded(&self, record: RunRecord, made: &Made) -> Result<RunRecord, Refusal> {
-        let Made { ended, about, seen } = made;
+        let Made { ended, machines } = made;
         let mut attached = record.attached.unwrap_or_default();
-        self.agreed(&attached, seen)?;
-        let Has { memory, processor, .. } = &self.guest.has;
+        self.agreed(&attached, machines)?;
+        let Has { memory, processor, disks, .. } = &self.guest.has;
         attached.machine.insert("memory_bytes".into(), memory.get().into());
         attached.machine.insert("processor_cost".into(), processor.to_string().into());
-        let mut model = attached::to_model(&self.spec.profile.to_string(), about);
-        for device in &mut model.devices {
-            // The guest has these, and what it has was inspected in it.
-            device.facts.retain(|name, _| !["scheduler", "nr_requests"].contains(&name.as_str()));
+        if let Some(stack) = disks.stack {
+            attached.machine.insert("stack".into(), stack.to_string().into());
         }
-        attached.devices.extend(model.devices);
+        for Machine { spec, about, .. } in &machines.all {
+            let mut model = attached::to_model(&spec.profile.to_string(), about);
+            for device in &mut model.devices {
+                // The guest has these, and what it has was inspected in it.
+                device
+                    .facts
+                    .retain(|name, _| !["scheduler", "nr_requests"].contains(&name.as_str()));
+            }
+            attached.devices.extend(model.devices);
+        }
         let phases = without_processor(record.phases);
         let message = format!(
             "a modelled drive under Linux {} in virtual time, in which {}{}: no real device was \
@@ -244,12 +270,12 @@ impl Inside<'_> {
         }
         marks.extend(record.marks);
         Ok(RunRecord {
-            target: self.spec.to_string(),
+            target: format!("{}{disks}", self.spec),
             marks,
             host: None,
             ended_unix_s: None,
             attached: Some(attached),
-            specimen: self.profile.record(about),
+            specimen: self.profile.record(&machines.all[0].about),
             phases,
             guest: Some(GuestRecord {
                 kernel: self.kernel.release.clone(),
@@ -374,7 +400,6 @@ mod tests {
     fn script(settings: &Settings) -> String {
         let spec: DriveSpec = "seagate-st31000333as".parse().unwrap();
         let profile = target::profile(&spec).unwrap();
-        let (_, seen) = machine(&spec, &profile, 1).unwrap();
         let kernel = Kernel {
             path: PathBuf::new(),
             release: String::new(),
@@ -395,7 +420,9 @@ mod tests {
         };
         let request = Request::on_drive(spec, load, 1).in_guest(guest);
         let inside = Inside::new(&request).unwrap();
-        inside.script(&seen)
+        let disks = &inside.guest.has.disks;
+        let (machines, _) = Machines::new((inside.spec, &profile), disks, 1).unwrap();
+        inside.script(&machines)
     }
 
     #[test]

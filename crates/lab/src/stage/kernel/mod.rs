@@ -1,9 +1,11 @@
 //! Stage kernel: modelled drives under a real Linux kernel, in virtual time.
 
 mod crash;
+mod disks;
 mod has;
 mod inside;
 mod installed;
+mod machines;
 mod root;
 mod seen;
 mod shell;
@@ -32,6 +34,8 @@ use super::program::{self, Commands, Ground};
 use crate::interrupt;
 use crate::request::{self, GuestOptions, Load};
 pub use crash::Rig;
+pub(super) use disks::refuse_several as refuse_several_disks;
+pub use disks::{Channels, Disks, NamedDisk};
 pub use has::{GuestSetting, Has, memory, mount_options};
 pub use inside::Inside;
 pub use installed::{cache, find};
@@ -69,6 +73,7 @@ impl KernelStage {
         let drives = Simulator::new(study, &Files)?;
         refuse_several(study)?;
         refuse_arms(&drives)?;
+        refuse_disks(&drives, study)?;
         refuse_work(study)?;
         let known = cache(None)?;
         let kernels = names(study)?;
@@ -103,7 +108,8 @@ impl KernelStage {
     fn asked(&self, request: PlannedRun, work: request::Work) -> Result<crate::Request, Refusal> {
         let spec = self.drives.spec(request.arm, request.task);
         let asked = crate::Request::on_drive(spec, work, request.seed);
-        let equipment = has(&self.study, request.arm, request.task)?;
+        let equipment =
+            disks::fill(has(&self.study, request.arm, request.task)?, &self.study, request)?;
         let kernel = self.kernels.iter().find(|kernel| kernel.name == equipment.kernel).cloned();
         debug_assert!(kernel.is_some(), "all names were looked up");
         Ok(asked.with_profile(self.drives.profile(request).clone()).in_guest(GuestOptions {
@@ -164,11 +170,14 @@ impl KernelStage {
 
     /// Makes a run of a command: all its steps in one guest.
     fn command(&mut self, command: &Command, request: PlannedRun) -> Result<RunRecord, Refusal> {
-        let is_mounted = has(&self.study, request.arm, request.task)?.mounted.is_some();
-        let disk = seen::disk(&self.drives.about(request.arm));
+        let equipment =
+            disks::fill(has(&self.study, request.arm, request.task)?, &self.study, request)?;
+        let is_mounted = equipment.mounted.is_some();
+        let spec = self.drives.spec(request.arm, request.task);
+        let disk = machines::target(&spec, &equipment.disks)?;
         let programs = command.programs.clone();
         let none = request::Work::Commands { steps: Vec::new(), programs };
-        let target = work::target(&none, disk, is_mounted);
+        let target = work::target(&none, &disk, is_mounted);
         let dir = if is_mounted { &target } else { "/dev" };
         let ground = |attached| Ground { target: &target, dir, attached };
         let steps = program::filled_steps(&self.study, command, request, &ground(None))?;
@@ -255,6 +264,19 @@ fn refuse_work(study: &StudyFile) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Refuses disks that a guest cannot have together.
+fn refuse_disks(drives: &Simulator, study: &StudyFile) -> Result<(), Refusal> {
+    let tasks = (0..study.workloads.len()).map(Task::Workload);
+    for (arm, task) in tasks.flat_map(|task| (0..study.arms.len()).map(move |arm| (arm, task))) {
+        let request = PlannedRun { arm, task, seed: study.seed, specimen: None };
+        let checked = disks::fill(has(study, arm, task)?, study, request)
+            .and_then(|has| machines::check(&drives.spec(arm, task), &has.disks));
+        checked
+            .map_err(|failure| failure.hint(format!("this is arm `{}`", study.arms[arm].name)))?;
+    }
+    Ok(())
+}
+
 /// Refuses arms that a guest cannot have.
 fn refuse_arms(drives: &Simulator) -> Result<(), Refusal> {
     for (name, about) in &drives.abouts() {
@@ -270,7 +292,12 @@ impl Stage for KernelStage {
         let kernels = self.kernels.iter();
         let kernels = kernels.map(|it| format!("Linux {} ({:.16})", it.release, it.sha256));
         let kernels: Vec<String> = kernels.collect();
-        format!("{} under {}", self.drives.target(), kernels.join(" or "))
+        let disks = self.study.disks.iter().skip(1).map(|disk| {
+            let own = disk.settings.iter().map(|it| format!(",{}={}", it.key, it.text));
+            format!(" + {}{}", disk.drive, own.collect::<String>())
+        });
+        let disks: String = disks.collect();
+        format!("{}{disks} under {}", self.drives.target(), kernels.join(" or "))
     }
 
     fn run(&mut self, request: PlannedRun) -> Result<RunRecord, Refusal> {
@@ -313,6 +340,13 @@ impl Stage for KernelStage {
         for (rows, arm) in settings.iter_mut().zip(&self.study.arms) {
             let has = Has::of([&self.study.base, &arm.settings].into_iter());
             rows.extend(has.map_or_else(|_| Vec::new(), |has| has.settings()));
+            rows.extend(
+                self.study
+                    .disks
+                    .iter()
+                    .skip(1)
+                    .map(|disk| (format!("disk {}", disk.name), disk.drive.clone())),
+            );
         }
         settings
     }

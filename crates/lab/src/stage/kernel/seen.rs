@@ -21,7 +21,7 @@ const IDE_SLOTS: u16 = 1;
 /// A drive in a guest.
 #[derive(Debug)]
 pub(super) struct Seen {
-    /// Its name there.
+    /// Its name there; another where the guest has more disks.
     pub(super) disk: &'static str,
     pub(super) hardware: Hardware,
     pub(super) capacity: Bytes,
@@ -42,10 +42,16 @@ impl Seen {
         let Attributes { physical_sector, volatile_cache, .. } = attributes;
         let setting = setting(host)?;
         let attached = host.attached.as_ref();
-        let Some(attached) = attached.filter(|_| disk(host) == SATA) else {
+        let Some(attached) = attached.filter(|_| is_sata(host)) else {
             let config = BlockConfig { capacity, physical_sector, write_cache: volatile_cache };
             let hardware = Hardware::Block(config);
-            return Ok(Self { disk: VIRTIO, hardware, capacity: bytes, physical_sector, setting });
+            return Ok(Self {
+                disk: VIRTIO[0],
+                hardware,
+                capacity: bytes,
+                physical_sector,
+                setting,
+            });
         };
         let is_ide = attached.controller == Controller::Ide;
         // Behind IDE the drive can queue all the same.
@@ -66,21 +72,20 @@ impl Seen {
             write_cache: volatile_cache,
             link: generation(attached),
         };
-        let hardware = if is_ide { Hardware::Ide(config) } else { Hardware::Ahci(config) };
-        Ok(Self { disk: SATA, hardware, capacity: bytes, physical_sector, setting })
+        let hardware = if is_ide { Hardware::Ide(config, None) } else { Hardware::Ahci(config) };
+        Ok(Self { disk: SATA[0], hardware, capacity: bytes, physical_sector, setting })
     }
 }
 
-/// The names in Linux of the disk behind a controller for SATA, and behind any other.
-const SATA: &str = "sda";
-const VIRTIO: &str = "vda";
+/// The names in Linux of disks behind controllers for SATA.
+pub(super) const SATA: [&str; 8] = ["sda", "sdb", "sdc", "sdd", "sde", "sdf", "sdg", "sdh"];
+/// And behind any other.
+pub(super) const VIRTIO: [&str; 8] = ["vda", "vdb", "vdc", "vdd", "vde", "vdf", "vdg", "vdh"];
 
-/// The name of the disk in its guest.
-pub(super) fn disk(host: &About) -> &'static str {
-    match host.attached.as_ref().map(|attached| attached.controller) {
-        Some(Controller::Ahci | Controller::Ide) => SATA,
-        _ => VIRTIO,
-    }
+/// Returns whether the guest has a controller for SATA for the drive.
+fn is_sata(host: &About) -> bool {
+    let controller = host.attached.as_ref().map(|attached| attached.controller);
+    matches!(controller, Some(Controller::Ahci | Controller::Ide))
 }
 
 /// The generation of a SATA link.
@@ -165,7 +170,7 @@ mod tests {
         let setting = ide.setting.unwrap();
         assert_eq!((setting.driver, setting.nr_requests), (Some("ata_piix"), 2));
         assert_eq!((ide.disk, setting.tags, setting.slots), ("sda", 1, 1));
-        let Hardware::Ide(config) = ide.hardware else { panic!("it is behind IDE") };
+        let Hardware::Ide(config, None) = ide.hardware else { panic!("it is behind IDE") };
         assert_eq!(config.queue_depth, 32, "the drive could queue");
         // These two only a real kernel has.
         for name in ["bfq", "kyber"] {

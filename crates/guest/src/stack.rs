@@ -1,0 +1,219 @@
+//! An array of Linux (md) over the disks of a guest: the commands that make it, and the check that
+//! the guest has it.
+
+use drivelab_core::choice_as_text;
+use drivelab_core::config::{Choice, Value as _};
+use drivelab_core::units::Bytes;
+use drivelab_core::{Invalid, invalid};
+
+/// The device of the array in the guest.
+pub const DEVICE: &str = "md0";
+/// The program that makes it.
+pub const MAKER: &str = "mdadm";
+
+/// The default of mdadm.
+const CHUNK: Bytes = Bytes::kib(512);
+
+/// The layout of an array over its disks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// One disk behind the other.
+    Linear,
+    /// Striped.
+    Raid0,
+    /// Mirrored.
+    Raid1,
+    /// Striped, with one parity.
+    Raid5,
+    /// Striped, with two parities.
+    Raid6,
+    /// Striped, each chunk on two disks.
+    Raid10,
+}
+
+impl Choice for Level {
+    const WHAT: &'static str = "stack";
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("linear", Self::Linear),
+        ("raid0", Self::Raid0),
+        ("raid1", Self::Raid1),
+        ("raid5", Self::Raid5),
+        ("raid6", Self::Raid6),
+        ("raid10", Self::Raid10),
+    ];
+}
+choice_as_text!(Level);
+
+impl Level {
+    /// The fewest disks that it works with.
+    fn least(self) -> usize {
+        match self {
+            Self::Linear | Self::Raid0 | Self::Raid1 | Self::Raid10 => 2,
+            Self::Raid5 => 3,
+            Self::Raid6 => 4,
+        }
+    }
+
+    fn is_striped(self) -> bool {
+        !matches!(self, Self::Linear | Self::Raid1)
+    }
+
+    /// Returns whether its disks hold more than the data, so that they may disagree.
+    fn is_redundant(self) -> bool {
+        !matches!(self, Self::Linear | Self::Raid0)
+    }
+}
+
+/// An array over all disks of a guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stack {
+    /// Its layout.
+    pub level: Level,
+    /// Data of one stripe on one disk, where it has stripes.
+    chunk: Option<Bytes>,
+    /// Linux notes in a bitmap which parts are being written.
+    has_bitmap: bool,
+}
+
+impl Stack {
+    /// Reads `LEVEL[,chunk=SIZE][,bitmap=internal|none]`.
+    ///
+    /// # Errors
+    /// There is no such array.
+    pub fn read(text: &str) -> Result<Self, Invalid> {
+        let mut parts = text.split(',').map(str::trim);
+        let level = Level::read(parts.next().unwrap_or_default())?;
+        let chunk = level.is_striped().then_some(CHUNK);
+        let mut stack = Self { level, chunk, has_bitmap: false };
+        for part in parts {
+            match part.split_once('=') {
+                Some(("chunk", size)) if level.is_striped() => stack.chunk = Some(chunk_of(size)?),
+                Some(("bitmap", "internal")) if level.is_redundant() => stack.has_bitmap = true,
+                Some(("bitmap", "none")) if level.is_redundant() => stack.has_bitmap = false,
+                _ => {
+                    return Err(invalid!(
+                        "`{part}` is not an option of `{level}`: known are `chunk=64k` of a striped \
+                         stack, and `bitmap=internal` and `bitmap=none` of a redundant one"
+                    ));
+                }
+            }
+        }
+        Ok(stack)
+    }
+
+    /// Refuses fewer disks than it needs.
+    ///
+    /// # Errors
+    /// Says how many it needs.
+    pub fn check(&self, disks: usize) -> Result<(), Invalid> {
+        let least = self.level.least();
+        if disks < least {
+            return Err(invalid!("`{}` needs {least} disks, and there are {disks}", self.level));
+        }
+        Ok(())
+    }
+
+    /// Returns the lines of a shell that make it over `disks` and look at it, or end the shell.
+    pub fn commands(&self, disks: &[&str]) -> Vec<String> {
+        debug_assert!(disks.len() >= self.level.least(), "checked before");
+        let Self { level, chunk, has_bitmap } = self;
+        // Without the name of a host and a wait for udev, which a guest does not have.
+        let mut make = format!(
+            "MDADM_NO_UDEV=1 {MAKER} --create /dev/{DEVICE} --run --quiet --homehost=none \
+             --metadata=1.2 --level={level} --raid-devices={}",
+            disks.len()
+        );
+        if let Some(chunk) = chunk {
+            make.push_str(&format!(" --chunk={}", chunk.get() >> 10));
+        }
+        if level.is_redundant() {
+            let bitmap = if *has_bitmap { "internal" } else { "none" };
+            // New disks are zeros, and the parity of zeros is zeros: a resync would change nothing.
+            make.push_str(&format!(" --assume-clean --bitmap={bitmap}"));
+        }
+        for disk in disks {
+            make.push_str(&format!(" /dev/{disk}"));
+        }
+        let about = format!("/sys/block/{DEVICE}/md");
+        let mut lines = vec![format!("{make} >&2 || exit")];
+        lines.push(has(&format!("{about}/level"), level.name()));
+        lines.push(has(&format!("{about}/raid_disks"), &disks.len().to_string()));
+        if let Some(chunk) = chunk {
+            lines.push(has(&format!("{about}/chunk_size"), &chunk.get().to_string()));
+        }
+        lines
+    }
+
+    /// The line of a shell that takes it apart.
+    pub fn end() -> String {
+        format!("{MAKER} --stop --quiet /dev/{DEVICE} >&2")
+    }
+}
+
+impl std::fmt::Display for Stack {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.level)?;
+        if let Some(chunk) = self.chunk {
+            write!(f, ",chunk={chunk}")?;
+        }
+        if self.has_bitmap {
+            write!(f, ",bitmap=internal")?;
+        }
+        Ok(())
+    }
+}
+
+/// A line of a shell that ends it where a file holds something else.
+fn has(file: &str, value: &str) -> String {
+    format!(
+        "[ \"$(cat {file})\" = {value} ] || {{ echo \"{file} is '$(cat {file})', not {value}\" >&2; \
+         exit 2; }}"
+    )
+}
+
+/// A power of two from a page on, as Linux has it.
+fn chunk_of(text: &str) -> Result<Bytes, Invalid> {
+    let chunk = Bytes::read(text)?;
+    let is_possible = chunk.get().is_power_of_two();
+    if !is_possible || !(Bytes::kib(4)..=Bytes::mib(64)).contains(&chunk) {
+        return Err(invalid!("`{text}` is not a power of two from 4k to 64M, a chunk of Linux"));
+    }
+    Ok(chunk)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stack_is_read_and_printed_as_it_is_made() {
+        let check = |text: &str, expected: Result<&str, &str>| match (Stack::read(text), expected) {
+            (Ok(found), Ok(expected)) => assert_eq!(found.to_string(), expected),
+            (Err(found), Err(part)) => assert!(found.0.contains(part), "{found}"),
+            (found, expected) => panic!("{found:?}, not {expected:?}"),
+        };
+        check("raid0", Ok("raid0,chunk=512k"));
+        check("raid10, chunk=64k, bitmap=internal", Ok("raid10,chunk=64k,bitmap=internal"));
+        check("raid1,bitmap=none", Ok("raid1"));
+        check("raid1,chunk=64k", Err("not an option of `raid1`"));
+        check("raid0,bitmap=internal", Err("not an option of `raid0`"));
+        check("raid0,chunk=3k", Err("a chunk of Linux"));
+        check("raid7", Err("raid7"));
+    }
+
+    #[test]
+    fn a_stack_needs_its_disks_and_is_looked_at() {
+        let stack = Stack::read("raid5,chunk=64k").unwrap();
+        assert!(stack.check(2).unwrap_err().0.contains("needs 3 disks"));
+        stack.check(3).unwrap();
+        let lines = stack.commands(&["sda", "sdb", "sdc"]);
+        let make = "MDADM_NO_UDEV=1 mdadm --create /dev/md0 --run --quiet --homehost=none \
+                    --metadata=1.2 --level=raid5 --raid-devices=3 --chunk=64 --assume-clean \
+                    --bitmap=none /dev/sda /dev/sdb /dev/sdc >&2 || exit";
+        assert_eq!(lines[0], make);
+        assert_eq!(lines.len(), 4);
+        assert!(lines[3].starts_with("[ \"$(cat /sys/block/md0/md/chunk_size)\" = 65536 ] || {"));
+        let linear = Stack::read("linear").unwrap().commands(&["vda", "vdb"]);
+        assert!(!linear[0].contains("chunk") && !linear[0].contains("assume"), "{}", linear[0]);
+    }
+}

@@ -1,0 +1,158 @@
+//! `[[disk]]`: the disks of a guest that has several.
+
+use drivelab_core::config::{ConfigError, Section};
+use drivelab_core::{Invalid, invalid};
+
+use super::arm::Arm;
+use super::vocabulary::{Settings, Vocabulary, settings};
+
+/// As many functions fit on the bus of a guest.
+const DISKS_MAX: usize = 8;
+/// The longest name.
+const NAME_MAX: usize = 16;
+
+/// One disk.
+#[derive(Debug, Clone)]
+pub struct Disk {
+    /// Its name, by which commands find it in the guest: `/dev/disk/NAME`.
+    pub name: String,
+    /// The modelled drive, as `NAME[,key=value...]`.
+    pub drive: String,
+    /// Its place at its controllers; the order of the tables where absent.
+    pub port: Option<u8>,
+    /// Settings of the drive: those of `[base]`, and its own.
+    pub settings: Settings,
+}
+
+/// Takes the disks. The first is the drive of the study, with its settings in `base`.
+pub(super) fn disks(
+    top: &mut Section,
+    vocabulary: &dyn Vocabulary,
+    (drive, base): (&mut Option<String>, &mut Settings),
+) -> Result<Vec<Disk>, ConfigError> {
+    top.at_most("disk", DISKS_MAX)?;
+    let mut disks: Vec<Disk> = Vec::new();
+    for mut section in top.sections("disk")? {
+        let name = section.take_with("name", name)?;
+        let name = name.ok_or_else(|| section.error("a disk needs a `name`"))?;
+        if disks.iter().any(|disk| disk.name == name) {
+            return Err(section.error(format!("two disks are named `{name}`")));
+        }
+        if drive.is_some() {
+            let message = "`drive` in `[base]` is the drive of a study without `[[disk]]` tables";
+            let hint = "move it into the tables of the disks".to_owned();
+            return Err(ConfigError { hint: Some(hint), ..section.error(message) });
+        }
+        let port = section.take::<u32>("port")?.map(u8::try_from).transpose();
+        let port = port.map_err(|_| section.error("`port` is at most 255"))?;
+        if port.is_some_and(|port| disks.iter().any(|disk| disk.port == Some(port))) {
+            return Err(section.error("two disks have this `port`"));
+        }
+        let own = settings(&mut section, vocabulary)?;
+        let settings = overlaid(base, &own);
+        disks.push(Disk { name, drive: section.require("drive")?, port, settings });
+        section.finish()?;
+    }
+    if let Some(first) = disks.first() {
+        *drive = Some(first.drive.clone());
+        base.clone_from(&first.settings);
+    }
+    Ok(disks)
+}
+
+/// Refuses arms and a matrix with drives of their own.
+pub(super) fn check(
+    top: &Section,
+    disks: &[Disk],
+    arms: &[Arm],
+    has_matrix: bool,
+) -> Result<(), ConfigError> {
+    if disks.is_empty() {
+        return Ok(());
+    }
+    if let Some(arm) = arms.iter().find(|arm| arm.drive.is_some()) {
+        let message = format!("arm `{}` names a drive, and the disks have theirs", arm.name);
+        let hint = "an arm of a study with `[[disk]]` tables sets what all disks have: `controller`, \
+                    `scheduler`, `stack`";
+        return Err(ConfigError { hint: Some(hint.into()), ..top.error(message) });
+    }
+    if has_matrix {
+        return Err(top.error("a `[matrix]` has no `[[disk]]` tables: its `drives` are alike"));
+    }
+    Ok(())
+}
+
+/// Settings with others over them.
+fn overlaid(below: &Settings, over: &Settings) -> Settings {
+    let is_replaced = |key| over.iter().any(|setting| setting.key == key);
+    let kept = below.iter().filter(|setting| !is_replaced(setting.key));
+    kept.chain(over).cloned().collect()
+}
+
+/// A name that can be one of a file.
+fn name(text: &str) -> Result<String, Invalid> {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let starts = text.starts_with(|first: char| first.is_ascii_lowercase());
+    if !starts || text.len() > NAME_MAX || !text.bytes().all(is_plain) {
+        return Err(invalid!(
+            "`{text}` is not the name of a disk: a letter, and up to {} letters, digits and `-`",
+            NAME_MAX - 1
+        ));
+    }
+    Ok(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::StudyFile;
+    use super::super::tests::TwoKeys;
+    use super::*;
+
+    fn read(disks: &str) -> Result<StudyFile, String> {
+        let text = format!(
+            "title = \"Which?\"\nprimary = \"read.iops\"\n[base]\ncontroller = \"ide\"\n{disks}\n\
+             [[arm]]\nname = \"a\"\n[[arm]]\nname = \"b\"\n\
+             [[workload]]\nname = \"read\"\nrw = \"randread\"\nruntime = \"9s\"\n"
+        );
+        StudyFile::parse("study.toml", &text, &TwoKeys).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_first_disk_is_the_drive_of_the_study() {
+        let study = read(
+            "[[disk]]\nname = \"a\"\ndrive = \"x\"\nwrite-cache = \"off\"\n\
+             [[disk]]\nname = \"b\"\ndrive = \"y\"\ncontroller = \"ahci\"\nport = 2",
+        );
+        let study = study.unwrap();
+        assert_eq!(study.drive.as_deref(), Some("x"));
+        let texts = |settings: &Settings| -> Vec<String> {
+            settings.iter().map(|it| format!("{}={}", it.key, it.text)).collect()
+        };
+        assert_eq!(texts(&study.base), ["controller=ide", "write-cache=off"]);
+        let [first, second] = &study.disks[..] else { panic!("there are two") };
+        assert_eq!(first.settings, study.base);
+        assert_eq!(
+            (texts(&second.settings), second.port),
+            (vec!["controller=ahci".into()], Some(2))
+        );
+        assert!(read("").unwrap().disks.is_empty());
+    }
+
+    #[test]
+    fn disks_that_cannot_be_are_refused() {
+        let check = |disks: &str, part: &str| {
+            let error = read(disks).unwrap_err();
+            assert!(error.contains(part), "{error}");
+        };
+        let one = "[[disk]]\nname = \"a\"\ndrive = \"x\"\n";
+        check(&format!("{one}{one}"), "two disks are named `a`");
+        check(&format!("drive = \"y\"\n{one}"), "`drive` in `[base]`");
+        check("[[disk]]\nname = \"../a\"\ndrive = \"x\"", "not the name of a disk");
+        check("[[disk]]\nname = \"a\"", "drive");
+        check("[[disk]]\ndrive = \"a\"", "a disk needs a `name`");
+        let port = |name: &str| format!("[[disk]]\nname = \"{name}\"\ndrive = \"x\"\nport = 1\n");
+        check(&format!("{}{}", port("a"), port("b")), "two disks have this `port`");
+        let many = (0..9).map(|n| format!("[[disk]]\nname = \"d{n}\"\ndrive = \"x\"\n"));
+        check(&many.collect::<String>(), "disk");
+    }
+}
