@@ -24,8 +24,39 @@ pub struct Disk {
     pub settings: Settings,
 }
 
+/// The drives of a study.
+pub(super) struct Drives {
+    /// The only one, or the first.
+    pub(super) drive: Option<String>,
+    /// Settings that all arms share.
+    pub(super) base: Settings,
+    /// All disks of a guest.
+    pub(super) disks: Vec<Disk>,
+}
+
+/// Takes `[base]` and the disks.
+pub(super) fn drives(
+    top: &mut Section,
+    vocabulary: &dyn Vocabulary,
+) -> Result<Drives, ConfigError> {
+    let (mut drive, mut base) = base(top, vocabulary)?;
+    let disks = disks(top, vocabulary, (&mut drive, &mut base))?;
+    Ok(Drives { drive, base, disks })
+}
+
+/// `[base]`: the drive, and settings that all arms share.
+fn base(
+    top: &mut Section,
+    vocabulary: &dyn Vocabulary,
+) -> Result<(Option<String>, Settings), ConfigError> {
+    let Some(mut section) = top.section("base")? else { return Ok((None, Settings::new())) };
+    let read = (section.take("drive")?, settings(&mut section, vocabulary)?);
+    section.finish()?;
+    Ok(read)
+}
+
 /// Takes the disks. The first is the drive of the study, with its settings in `base`.
-pub(super) fn disks(
+fn disks(
     top: &mut Section,
     vocabulary: &dyn Vocabulary,
     (drive, base): (&mut Option<String>, &mut Settings),

@@ -146,8 +146,7 @@ impl StudyFile {
         for list in ["workload", "contrast", "interaction", "finding", "notes"] {
             top.at_most(list, LISTED_MAX)?;
         }
-        let (mut drive, mut base) = base(&mut top, vocabulary)?;
-        let disks = disk::disks(&mut top, vocabulary, (&mut drive, &mut base))?;
+        let disk::Drives { drive, base, disks } = disk::drives(&mut top, vocabulary)?;
         let mut arms = arm::arms(&mut top, vocabulary)?;
         let candidate = match top.take::<String>("candidate")? {
             // The baseline is listed first, and the candidate last.
@@ -580,17 +579,6 @@ impl StudyFile {
         }
         Ok(())
     }
-}
-
-/// `[base]`: the drive, and settings that all arms share.
-fn base(
-    top: &mut Section,
-    vocabulary: &dyn Vocabulary,
-) -> Result<(Option<String>, Settings), ConfigError> {
-    let Some(mut section) = top.section("base")? else { return Ok((None, Settings::new())) };
-    let read = (section.take("drive")?, vocabulary::settings(&mut section, vocabulary)?);
-    section.finish()?;
-    Ok(read)
 }
 
 /// `article = 3`.

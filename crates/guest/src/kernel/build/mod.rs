@@ -1,5 +1,6 @@
 //! Builds the kernel: source, patches, configuration, make.
 
+mod error;
 mod steps;
 
 use std::fs::{self, File};
@@ -9,13 +10,14 @@ use std::path::{Path, PathBuf};
 use drivelab_core::control::{Control, Event};
 use drivelab_files::{Folder, Marked, Marker};
 use rustix::fs::{FlockOperation, flock};
-use thiserror::Error;
 
-use super::cache::{Cache, CacheError, Kernel};
-use super::named::{KernelName, Named, Own};
+use super::cache::{Cache, Kernel};
+use super::named::{Named, Own};
 use super::needs::{Missing, Need, missing};
 use super::recipe::{PATCHES, SERIES, release_suffix};
 use crate::trace::sha256;
+pub use error::BuildError;
+use error::at;
 pub use steps::COMPILED_ABOUT;
 use steps::{Log, Steps};
 
@@ -39,57 +41,6 @@ pub struct Build {
     pub again: bool,
     /// A name, and what makes the kernel differ from the usual one.
     pub named: Option<Named>,
-}
-
-/// The reason why no kernel was built.
-#[derive(Debug, Error)]
-pub enum BuildError {
-    /// The cache cannot be used.
-    #[error(transparent)]
-    Cache(#[from] CacheError),
-    /// Programs are missing.
-    #[error("{} programs or files that a build needs are missing", .0.len())]
-    Missing(Vec<Missing>),
-    /// Another process builds a kernel in this cache.
-    #[error("another process is building a kernel")]
-    Busy,
-    /// A system call or file operation failed.
-    #[error("cannot {operation}")]
-    System {
-        /// The operation.
-        operation: &'static str,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// The package is not available.
-    #[error("the source of Linux {SERIES} cannot be downloaded: {last}")]
-    NoSource {
-        /// The end of what was printed.
-        last: String,
-    },
-    /// A step of the build failed.
-    #[error("the kernel cannot be built: `{step}` failed: {last}")]
-    Failed {
-        /// The command.
-        step: String,
-        /// The end of what was printed.
-        last: String,
-        /// The log of the whole build.
-        log: PathBuf,
-    },
-    /// A kernel of this name was built from something else.
-    #[error("a kernel `{0}` exists, of another source, other patches or other options")]
-    Taken(KernelName),
-    /// The configuration lost an option.
-    #[error("the configuration of the kernel lacks {0}")]
-    Lost(String),
-    /// The user asked to stop.
-    #[error("interrupted")]
-    Stopped,
-}
-
-fn at(operation: &'static str) -> impl Fn(io::Error) -> BuildError {
-    move |source| BuildError::System { operation, source }
 }
 
 /// Prefix of the folders of builds; the next build removes those of killed ones.

@@ -11,7 +11,7 @@ use drivelab_core::control::{Control, Event};
 use drivelab_files::Folder;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::{BuildError, at};
+use super::error::{BuildError, at};
 
 /// The approximate number of files that are compiled with this configuration.
 pub const COMPILED_ABOUT: u64 = 930;

@@ -216,15 +216,8 @@ impl<D: Disk> Ahci<D> {
             }
         };
         let (kind, lba) = (u32::from(task.command), Lba::new(task.lba));
-        let entry = TraceEntry {
-            disk: 0,
-            submitted: written,
-            at: now,
-            kind,
-            lba,
-            sectors: Sectors::ZERO,
-            status: 0,
-        };
+        let (submitted, sectors) = (written, Sectors::ZERO);
+        let entry = TraceEntry { disk: 0, submitted, at: now, kind, lba, sectors, status: 0 };
         // A command that is not queued, or with a tag in use, aborts all queued ones (ATA8-ACS).
         let is_new = !self.running.contains_key(&slot);
         let action = match self.ata.decode(&task) {

@@ -6,16 +6,10 @@ use drivelab_core::choice_as_text;
 use drivelab_core::config::Choice;
 use drivelab_core::{Refusal, Rng};
 use drivelab_guest::stack::{self, Stack};
-use drivelab_model::options::{DriveSpec, Options};
-use drivelab_study::file::Setting;
-use drivelab_study::{PlannedRun, StudyFile};
-
-use super::has::{GuestSetting, Has};
-use crate::stage::options;
-use crate::target;
+use drivelab_model::options::DriveSpec;
 
 /// The part of a seed from which the drives of further disks are drawn.
-const DISKS_PART: u64 = 0xD15C;
+pub(super) const DISKS_PART: u64 = 0xD15C;
 
 /// The division of IDE drives into channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -122,83 +116,9 @@ impl fmt::Display for Disks {
     }
 }
 
-/// Gives a guest the disks of its study, whose drives are those of a run.
-///
-/// # Errors
-/// There is no such drive, or no such disk to run on.
-pub(super) fn fill(has: Has, study: &StudyFile, request: PlannedRun) -> Result<Has, Refusal> {
-    if study.disks.len() < 2 {
-        return match (&has.disks.stack, &has.disks.on) {
-            (None, None) => Ok(has),
-            _ => Err(Refusal::request("`stack` and `on` need several disks")
-                .hint("add `[[disk]]` tables, each with `name` and `drive`")),
-        };
-    }
-    let arm = options(&study.arms[request.arm].settings);
-    let mut named = Vec::new();
-    for (index, disk) in (0_u8..).zip(&study.disks) {
-        let port = disk.port.unwrap_or(index);
-        let name = disk.name.clone();
-        if index == 0 {
-            named.push(NamedDisk { name, port, spec: None });
-            continue;
-        }
-        let spec = target::drive_spec(&disk.drive)?;
-        let own = spec.options.overlaid_with(&options(&disk.settings)).overlaid_with(&arm);
-        let spec = DriveSpec { options: own, ..spec };
-        let spec = drawn(spec, study.seed, request.specimen, index)
-            .map_err(|failure| failure.hint(format!("this is disk `{name}`")))?;
-        named.push(NamedDisk { name, port, spec: Some(spec) });
-    }
-    let disks = Disks { named, ..has.disks.clone() };
-    disks.target()?;
-    Ok(Has { disks, ..has })
-}
-
-/// The drive of a further disk in a block, which is another one of its kind in each block.
-fn drawn(spec: DriveSpec, seed: u64, number: Option<u32>, index: u8) -> Result<DriveSpec, Refusal> {
-    let (Some(number), None) = (number, spec.options.specimen) else { return Ok(spec) };
-    if target::profile(&spec)?.unknowns().is_empty() {
-        return Ok(spec);
-    }
-    let seed = spec
-        .options
-        .seed
-        .unwrap_or_else(|| Rng::for_part(seed, DISKS_PART + u64::from(index)).bits());
-    let options = Options { specimen: Some(number), seed: Some(seed), ..spec.options };
-    Ok(DriveSpec { options, ..spec })
-}
-
 /// The seed of a disk in a run with `seed`.
 pub(super) fn seed_of(seed: u64, index: usize) -> u64 {
     if index == 0 { seed } else { Rng::for_part(seed, DISKS_PART + index as u64).bits() }
-}
-
-/// Refuses several disks at any other stage.
-///
-/// # Errors
-/// The study has several.
-pub(in crate::stage) fn refuse_several(study: &StudyFile) -> Result<(), Refusal> {
-    if study.disks.len() < 2 {
-        return Ok(());
-    }
-    let message =
-        format!("this study has {} disks, and stage {} has one", study.disks.len(), study.stage);
-    Err(Refusal::request(message).hint("under a real kernel: --stage kernel"))
-}
-
-/// The choices for disks among settings, where later ones replace earlier ones.
-pub(super) fn of<'a>(settings: impl Iterator<Item = &'a Setting>) -> Disks {
-    let mut disks = Disks::default();
-    for setting in settings.filter_map(Setting::typed::<GuestSetting>) {
-        match setting {
-            GuestSetting::Stack(stack) => disks.stack = *stack,
-            GuestSetting::On(name) => disks.on = Some(name.clone()),
-            GuestSetting::Channels(channels) => disks.channels = *channels,
-            _ => {}
-        }
-    }
-    disks
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use drivelab_study::file::{Setting, Settings};
 
 use drivelab_core::{Invalid, Refusal, invalid};
 
-use super::disks::{self, Channels, Disks};
+use super::disks::{Channels, Disks};
 
 /// Enough for drivelab and a page cache of some size.
 pub(super) const MEMORY: Bytes = Bytes::mib(512);
@@ -56,7 +56,7 @@ impl Has {
         // Only the drive takes time, as at stage simulate.
         let (mut processor, mut kernel, mut queue) = (Processor::FREE, None, Vec::new());
         let settings: Vec<&Setting> = settings.flatten().collect();
-        let disks = disks::of(settings.iter().copied());
+        let disks = disks_of(settings.iter().copied());
         for setting in settings.into_iter().filter_map(Setting::typed::<GuestSetting>) {
             match setting {
                 GuestSetting::FileSystem(kind) => file_system = Some(*kind),
@@ -104,6 +104,20 @@ impl Has {
         rows.extend(self.disks.settings());
         rows
     }
+}
+
+/// The choices for disks among settings, where later ones replace earlier ones.
+fn disks_of<'a>(settings: impl Iterator<Item = &'a Setting>) -> Disks {
+    let mut disks = Disks::default();
+    for setting in settings.filter_map(Setting::typed::<GuestSetting>) {
+        match setting {
+            GuestSetting::Stack(stack) => disks.stack = *stack,
+            GuestSetting::On(name) => disks.on = Some(name.clone()),
+            GuestSetting::Channels(channels) => disks.channels = *channels,
+            _ => {}
+        }
+    }
+    disks
 }
 
 /// A setting of a guest in a study.

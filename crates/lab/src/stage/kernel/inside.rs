@@ -4,9 +4,9 @@ use std::io::{BufWriter, IntoInnerError, Write};
 use std::time::Duration;
 
 use drivelab_core::record::{Attached, Guest as GuestRecord, Mark, MarkId, RunRecord};
-use drivelab_core::units::{Sectors, Span};
+use drivelab_core::units::Span;
 use drivelab_core::workload::Workload;
-use drivelab_core::{AtPath as _, Control, Device as _, Refusal};
+use drivelab_core::{AtPath as _, Control, Refusal};
 use drivelab_files::NewFile;
 use drivelab_guest::boot::{End, Guest, Limit, RunResult};
 use drivelab_guest::chance::Chance;
@@ -15,24 +15,20 @@ use drivelab_guest::kernel::Kernel;
 use drivelab_guest::machine::Adapter;
 use drivelab_guest::setting::{NR_REQUESTS_MAX, NR_REQUESTS_MIN};
 use drivelab_guest::stack::Stack;
-use drivelab_model::Drive;
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
 use drivelab_serve::drive::ServedDrive;
-use drivelab_serve::medium::Memory;
-use drivelab_serve::store::Store;
 use serde::de::DeserializeOwned;
 
 use super::has::Has;
 use super::installed;
 use super::machines::{Machine, Machines};
 use super::root;
-use super::seen::Seen;
 use super::withheld::{withheld, without_processor};
 use super::work;
 use crate::attached;
 use crate::request::{Environment, GuestOptions, Request, Work};
-use crate::target::{self, Target};
+use crate::target::Target;
 
 /// Lines of the console that are shown of a guest that failed.
 const LAST_LINES: usize = 12;
@@ -308,26 +304,6 @@ fn coarse_clock(workload: &Workload, flushes_per_s: f64) -> Option<Mark> {
     Some(Mark { id: MarkId::CoarseClock, message })
 }
 
-/// A drive, and what a guest sees of it.
-pub(super) fn machine(
-    spec: &DriveSpec,
-    profile: &Profile,
-    seed: u64,
-) -> Result<(Drive, Seen), Refusal> {
-    let host = target::describe(profile, &spec.options, seed)?;
-    // The guest's kernel is the host side: the drive behind it has no separate elevator.
-    let drive = target::build_bare(profile, &spec.options, seed)?;
-    let attributes = target::attributes(profile, drive.about());
-    Ok((drive, Seen::new(&host, profile, attributes)?))
-}
-
-/// A drive with bytes, which are in memory.
-pub(super) fn served(drive: Drive, physical_sector: Sectors, seed: u64) -> ServedDrive {
-    let medium = Memory::new(drive.capacity(), Memory::limit_here());
-    let store = Store::new(Box::new(medium), physical_sector);
-    ServedDrive::new(drive, store, seed)
-}
-
 /// The result that drivelab printed in the guest.
 fn result<T: DeserializeOwned>(ended: &RunResult) -> Result<T, Refusal> {
     let printed = initramfs::results(&ended.results);
@@ -396,6 +372,7 @@ mod tests {
     use super::*;
     use crate::request::Load;
     use crate::stage::typed;
+    use crate::target;
 
     fn script(settings: &Settings) -> String {
         let spec: DriveSpec = "seagate-st31000333as".parse().unwrap();

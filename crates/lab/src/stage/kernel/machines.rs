@@ -1,6 +1,6 @@
 //! The disks of a guest at their adapters, and the names that Linux gives them.
 
-use drivelab_core::{Bytes, Refusal};
+use drivelab_core::{Bytes, Device as _, Refusal, Sectors};
 use drivelab_guest::boot::ADAPTERS_MAX;
 use drivelab_guest::machine::{Adapter, Hardware};
 use drivelab_guest::stack;
@@ -8,9 +8,10 @@ use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
 use drivelab_model::{About, Drive};
 use drivelab_serve::drive::ServedDrive;
+use drivelab_serve::medium::Memory;
+use drivelab_serve::store::Store;
 
 use super::disks::{Channels, Disks, seed_of};
-use super::inside::{machine, served};
 use super::seen::{SATA, Seen, TAGS_MAX, VIRTIO};
 use crate::target;
 
@@ -135,6 +136,26 @@ impl Machines {
         }
         lines
     }
+}
+
+/// A drive, and what a guest sees of it.
+pub(super) fn machine(
+    spec: &DriveSpec,
+    profile: &Profile,
+    seed: u64,
+) -> Result<(Drive, Seen), Refusal> {
+    let host = target::describe(profile, &spec.options, seed)?;
+    // The guest's kernel is the host side: the drive behind it has no separate elevator.
+    let drive = target::build_bare(profile, &spec.options, seed)?;
+    let attributes = target::attributes(profile, drive.about());
+    Ok((drive, Seen::new(&host, profile, attributes)?))
+}
+
+/// A drive with bytes, which are in memory.
+pub(super) fn served(drive: Drive, physical_sector: Sectors, seed: u64) -> ServedDrive {
+    let medium = Memory::new(drive.capacity(), Memory::limit_here());
+    let store = Store::new(Box::new(medium), physical_sector);
+    ServedDrive::new(drive, store, seed)
 }
 
 /// Refuses disks that a guest cannot have together.

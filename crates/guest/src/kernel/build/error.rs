@@ -1,0 +1,62 @@
+//! The reasons why no kernel was built.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::kernel::cache::CacheError;
+use crate::kernel::named::KernelName;
+use crate::kernel::needs::Missing;
+use crate::kernel::recipe::SERIES;
+
+/// The reason why no kernel was built.
+#[derive(Debug, Error)]
+pub enum BuildError {
+    /// The cache cannot be used.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// Programs are missing.
+    #[error("{} programs or files that a build needs are missing", .0.len())]
+    Missing(Vec<Missing>),
+    /// Another process builds a kernel in this cache.
+    #[error("another process is building a kernel")]
+    Busy,
+    /// A system call or file operation failed.
+    #[error("cannot {operation}")]
+    System {
+        /// The operation.
+        operation: &'static str,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The package is not available.
+    #[error("the source of Linux {SERIES} cannot be downloaded: {last}")]
+    NoSource {
+        /// The end of what was printed.
+        last: String,
+    },
+    /// A step of the build failed.
+    #[error("the kernel cannot be built: `{step}` failed: {last}")]
+    Failed {
+        /// The command.
+        step: String,
+        /// The end of what was printed.
+        last: String,
+        /// The log of the whole build.
+        log: PathBuf,
+    },
+    /// A kernel of this name was built from something else.
+    #[error("a kernel `{0}` exists, of another source, other patches or other options")]
+    Taken(KernelName),
+    /// The configuration lost an option.
+    #[error("the configuration of the kernel lacks {0}")]
+    Lost(String),
+    /// The user asked to stop.
+    #[error("interrupted")]
+    Stopped,
+}
+
+pub(super) fn at(operation: &'static str) -> impl Fn(io::Error) -> BuildError {
+    move |source| BuildError::System { operation, source }
+}
