@@ -10,8 +10,8 @@ use crate::machine::TraceEntry;
 /// Hashes every request, and writes it to a file if there is one.
 ///
 /// A line holds submission and answer in nanoseconds, the virtio request type, first sector,
-/// number of sectors and status; with several disks the number of the disk follows. The hash is that
-/// of the lines, as `sha256sum` prints it.
+/// number of sectors and status; with several disks the number of the disk follows. The hash is
+/// that of the lines, as `sha256sum` prints it.
 pub struct Trace<'a> {
     hash: Sha256,
     requests: u64,

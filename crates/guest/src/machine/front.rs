@@ -95,20 +95,19 @@ impl<D: Disk> Front<D> {
     /// The device in front of the disks of an adapter.
     pub fn new(adapter: Adapter<D>) -> Self {
         let Adapter { hardware, disks } = adapter;
-        assert_eq!(disks.len(), hardware.disks(), "each disk has its place");
+        assert_eq!(disks.len(), hardware.disks(), "a disk for each position");
         let mut disks = disks.into_iter();
-        let mut next = || disks.next().expect("they were counted");
+        let first = disks.next().expect("an adapter has a disk");
         match hardware {
-            Hardware::Block(config) => Self::Block(Block::new(next(), config.write_cache)),
+            Hardware::Block(config) => Self::Block(Block::new(first, config.write_cache)),
             Hardware::Ahci(config) => {
-                let adapter = Ahci::new(next(), config);
+                let adapter = Ahci::new(first, config);
                 Self::Ahci(Box::new(PciDevice::new(Configuration::ahci(), adapter)))
             }
             Hardware::Ide(config, second) => {
-                let first = (next(), config);
-                let second = second.map(|config| (next(), *config));
+                let second = second.zip(disks.next()).map(|(config, disk)| (disk, *config));
                 let space = Configuration::ide(second.is_some());
-                Self::Ide(Box::new(PciDevice::new(space, Ide::new(first, second))))
+                Self::Ide(Box::new(PciDevice::new(space, Ide::new((first, config), second))))
             }
         }
     }

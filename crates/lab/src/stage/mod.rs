@@ -73,7 +73,7 @@ pub fn of(
     confirm: Confirm,
 ) -> Result<Box<dyn Stage<Error = Refusal>>, Refusal> {
     if study.stage != StageName::Kernel {
-        kernel::refuse_several_disks(study)?;
+        refuse_several_disks(study)?;
         refuse_guests(study)?;
     }
     match study.stage {
@@ -90,6 +90,16 @@ pub fn of(
 pub fn hardware(study: &StudyFile, asked: &Asked, confirm: Confirm) -> Result<Hardware, Refusal> {
     let hardware = Hardware::new(study, &targets(study, asked)?, asked.size, confirm)?;
     hardware.overwriting(asked.overwrite).tried_out()
+}
+
+/// Refuses several disks, which only a guest has.
+fn refuse_several_disks(study: &StudyFile) -> Result<(), Refusal> {
+    if study.disks.len() < 2 {
+        return Ok(());
+    }
+    let message =
+        format!("this study has {} disks, and stage {} has one", study.disks.len(), study.stage);
+    Err(Refusal::request(message).hint("under a real kernel: --stage kernel"))
 }
 
 /// Refuses arms that differ in what only a guest has.

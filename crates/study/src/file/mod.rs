@@ -2,8 +2,7 @@
 
 mod arm;
 mod command;
-mod disk;
-mod matrix;
+mod drives;
 mod question;
 mod quick;
 mod stage;
@@ -14,7 +13,7 @@ mod vocabulary;
 mod workload;
 
 pub use arm::Arm;
-pub use disk::Disk;
+pub use drives::disk::Disk;
 pub use quick::quick;
 pub use suite::{Needs, Suite};
 pub use vocabulary::{Setting, Settings, Vocabulary};
@@ -30,6 +29,8 @@ use crate::command::{Command, Filling, Template};
 use crate::metric;
 use crate::stage::Task;
 use drivelab_core::StageName;
+use drives::disk::{self, Drives};
+use drives::matrix;
 use question::{Names, Restated};
 use stage::{Override, Stages};
 use workload::LISTED_MAX;
@@ -146,7 +147,7 @@ impl StudyFile {
         for list in ["workload", "contrast", "interaction", "finding", "notes"] {
             top.at_most(list, LISTED_MAX)?;
         }
-        let disk::Drives { drive, base, disks } = disk::drives(&mut top, vocabulary)?;
+        let Drives { drive, base, disks } = disk::drives(&mut top, vocabulary)?;
         let mut arms = arm::arms(&mut top, vocabulary)?;
         let candidate = match top.take::<String>("candidate")? {
             // The baseline is listed first, and the candidate last.

@@ -81,7 +81,6 @@ impl<D: Disk + 'static> Run<'_, '_, D> {
         }
         let (sockets, consoles) = fds.split_at(sockets);
         let (heard, calls) = sockets.split_at(drivers_end);
-        let has_event = |fd: &PollFd<'_>| !fd.revents().is_empty();
         let ready = Ready {
             clock: has_event(&heard[0]),
             disks: bits(drivers.map(|(number, _)| number).zip(heard[1..].iter().map(has_event))),
@@ -108,6 +107,11 @@ impl<D: Disk + 'static> Run<'_, '_, D> {
         }
         Ok(End::TimedOut)
     }
+}
+
+/// Returns whether a polled file can be read, or has ended.
+fn has_event(fd: &PollFd<'_>) -> bool {
+    !fd.revents().is_empty()
 }
 
 /// A bit for each adapter with an event.

@@ -2,9 +2,9 @@
 //! each: the task file of ATA/ATAPI-7 and the bus master of SFF-8038i.
 //!
 //! The guest writes a command register by register, names a table of memory to the bus master, and
-//! starts it; the channel takes one command at a time and its drive raises a line at the end. What a command
-//! and its data take on the link is the drive model's affair; the controller adds what the
-//! registers cost the processor.
+//! starts it; the channel takes one command at a time and its drive raises a line at the end. The
+//! time of a command and its data on the link comes from the model of the drive; the controller
+//! adds the cost of the registers to the processor.
 
 mod function;
 mod master;
@@ -86,7 +86,8 @@ pub struct Ide<D> {
     given: Option<PendingCommand>,
     running: Option<Running>,
     data: DataIn,
-    /// `INTRQ`: the line of the drive that ended a command, which the control register may keep in the drive.
+    /// `INTRQ`: the line of the drive that ended a command, which the control register may keep in
+    /// the drive.
     line: bool,
     /// Time at which an interrupt leaves the controller: never while the guest runs.
     interrupt: Option<Time>,

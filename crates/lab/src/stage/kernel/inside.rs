@@ -20,9 +20,9 @@ use drivelab_model::profile::Profile;
 use drivelab_serve::drive::ServedDrive;
 use serde::de::DeserializeOwned;
 
+use super::disks::machines::{Machine, Machines};
 use super::has::Has;
 use super::installed;
-use super::machines::{Machine, Machines};
 use super::root;
 use super::withheld::{withheld, without_processor};
 use super::work;

@@ -1,12 +1,10 @@
 //! Stage kernel: modelled drives under a real Linux kernel, in virtual time.
 
 mod crash;
-mod declared;
 mod disks;
 mod has;
 mod inside;
 mod installed;
-mod machines;
 mod root;
 mod seen;
 mod shell;
@@ -35,7 +33,6 @@ use super::program::{self, Commands, Ground};
 use crate::interrupt;
 use crate::request::{self, GuestOptions, Load};
 pub use crash::Rig;
-pub(super) use declared::refuse_several as refuse_several_disks;
 pub use disks::{Channels, Disks, NamedDisk};
 pub use has::{GuestSetting, Has, memory, mount_options};
 pub use inside::Inside;
@@ -109,8 +106,11 @@ impl KernelStage {
     fn asked(&self, request: PlannedRun, work: request::Work) -> Result<crate::Request, Refusal> {
         let spec = self.drives.spec(request.arm, request.task);
         let asked = crate::Request::on_drive(spec, work, request.seed);
-        let equipment =
-            declared::fill(has(&self.study, request.arm, request.task)?, &self.study, request)?;
+        let equipment = disks::declared::fill(
+            has(&self.study, request.arm, request.task)?,
+            &self.study,
+            request,
+        )?;
         let kernel = self.kernels.iter().find(|kernel| kernel.name == equipment.kernel).cloned();
         debug_assert!(kernel.is_some(), "all names were looked up");
         Ok(asked.with_profile(self.drives.profile(request).clone()).in_guest(GuestOptions {
@@ -171,11 +171,14 @@ impl KernelStage {
 
     /// Makes a run of a command: all its steps in one guest.
     fn command(&mut self, command: &Command, request: PlannedRun) -> Result<RunRecord, Refusal> {
-        let equipment =
-            declared::fill(has(&self.study, request.arm, request.task)?, &self.study, request)?;
+        let equipment = disks::declared::fill(
+            has(&self.study, request.arm, request.task)?,
+            &self.study,
+            request,
+        )?;
         let is_mounted = equipment.mounted.is_some();
         let spec = self.drives.spec(request.arm, request.task);
-        let disk = machines::target(&spec, &equipment.disks)?;
+        let disk = disks::machines::target(&spec, &equipment.disks)?;
         let programs = command.programs.clone();
         let none = request::Work::Commands { steps: Vec::new(), programs };
         let target = work::target(&none, &disk, is_mounted);
@@ -270,8 +273,8 @@ fn refuse_disks(drives: &Simulator, study: &StudyFile) -> Result<(), Refusal> {
     let tasks = (0..study.workloads.len()).map(Task::Workload);
     for (arm, task) in tasks.flat_map(|task| (0..study.arms.len()).map(move |arm| (arm, task))) {
         let request = PlannedRun { arm, task, seed: study.seed, specimen: None };
-        let checked = declared::fill(has(study, arm, task)?, study, request)
-            .and_then(|has| machines::check(&drives.spec(arm, task), &has.disks));
+        let checked = disks::declared::fill(has(study, arm, task)?, study, request)
+            .and_then(|has| disks::machines::check(&drives.spec(arm, task), &has.disks));
         checked
             .map_err(|failure| failure.hint(format!("this is arm `{}`", study.arms[arm].name)))?;
     }

@@ -10,9 +10,9 @@ use drivelab_guest::initramfs::Initramfs;
 use drivelab_guest::kernel::Kernel;
 use drivelab_model::options::DriveSpec;
 
+use super::disks::machines::{machine, served};
 use super::has::MEMORY;
 use super::inside::failed;
-use super::machines::{machine, served};
 use super::root::{add_program, find_busybox, with_this_program};
 use super::seen::{Seen, TAGS_MAX};
 use crate::interrupt;

@@ -11,23 +11,23 @@ use drivelab_serve::drive::ServedDrive;
 use drivelab_serve::medium::Memory;
 use drivelab_serve::store::Store;
 
-use super::disks::{Channels, Disks, seed_of};
-use super::seen::{SATA, Seen, TAGS_MAX, VIRTIO};
+use super::super::seen::{SATA, Seen, TAGS_MAX, VIRTIO};
+use super::{Channels, Disks, seed_of};
 use crate::target;
 
 /// A disk of a guest.
 #[derive(Debug)]
-pub(super) struct Machine {
-    pub(super) spec: DriveSpec,
-    pub(super) about: About,
-    pub(super) seen: Seen,
+pub(in crate::stage::kernel) struct Machine {
+    pub(in crate::stage::kernel) spec: DriveSpec,
+    pub(in crate::stage::kernel) about: About,
+    pub(in crate::stage::kernel) seen: Seen,
     seed: u64,
-    place: Place,
+    slot: Slot,
 }
 
-/// The place of a disk in a guest.
+/// The slot of a disk in a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct Slot {
     /// The number of its adapter.
     adapter: usize,
     /// A part of its path in sysfs.
@@ -36,11 +36,11 @@ struct Place {
 
 /// All disks of a guest.
 #[derive(Debug)]
-pub(super) struct Machines {
+pub(in crate::stage::kernel) struct Machines {
     /// The first is that of the run.
-    pub(super) all: Vec<Machine>,
+    pub(in crate::stage::kernel) all: Vec<Machine>,
     /// The device that the work is done on.
-    pub(super) target: String,
+    pub(in crate::stage::kernel) target: String,
 }
 
 impl Machines {
@@ -48,7 +48,7 @@ impl Machines {
     ///
     /// # Errors
     /// A guest cannot have them together.
-    pub(super) fn new(
+    pub(in crate::stage::kernel) fn new(
         (spec, profile): (&DriveSpec, &Profile),
         disks: &Disks,
         seed: u64,
@@ -63,11 +63,11 @@ impl Machines {
             parts.push((spec, drive, visible));
         }
         let mut all: Vec<&mut Seen> = parts.iter_mut().map(|part| &mut part.2).collect();
-        let places = places(&mut all, disks)?;
+        let slots = slots_of(&mut all, disks)?;
         let (mut all, mut drives) = (Vec::new(), Vec::new());
-        for (index, ((spec, drive, visible), place)) in parts.into_iter().zip(places).enumerate() {
+        for (index, ((spec, drive, visible), slot)) in parts.into_iter().zip(slots).enumerate() {
             let (about, seed) = (drive.about().clone(), seed_of(seed, index));
-            all.push(Machine { spec, about, seen: visible, seed, place });
+            all.push(Machine { spec, about, seen: visible, seed, slot });
             drives.push(drive);
         }
         let names: Vec<&str> = all.iter().map(|it: &Machine| it.seen.disk).collect();
@@ -76,14 +76,18 @@ impl Machines {
     }
 
     /// The adapters with their drives, in the order of the kernel command line.
-    pub(super) fn adapters(&self, drives: Vec<Drive>) -> Vec<Adapter<ServedDrive>> {
+    pub(in crate::stage::kernel) fn adapters(
+        &self,
+        drives: Vec<Drive>,
+    ) -> Vec<Adapter<ServedDrive>> {
         let mut adapters: Vec<Adapter<ServedDrive>> = Vec::new();
         for (machine, drive) in self.all.iter().zip(drives) {
             let disk = served(drive, machine.seen.physical_sector, machine.seed);
-            let Some(before) = adapters.get_mut(machine.place.adapter) else {
+            let Some(before) = adapters.get_mut(machine.slot.adapter) else {
                 adapters.push(Adapter::of(disk, &machine.seen.hardware));
                 continue;
             };
+            // The second drive of a channel joins the adapter of the first.
             let Hardware::Ide(config, None) = &machine.seen.hardware else {
                 unreachable!("only drives of an IDE channel share an adapter")
             };
@@ -97,14 +101,15 @@ impl Machines {
     }
 
     /// The least capacity of a disk: no stack has less, but for what its own data take.
-    pub(super) fn capacity(&self) -> Bytes {
+    pub(in crate::stage::kernel) fn capacity(&self) -> Bytes {
         let least = self.all.iter().map(|machine| machine.seen.capacity).min();
         let least = least.expect("a guest has a disk");
+        // Superblocks and bitmaps of md take far less than an eighth.
         if self.target == stack::DEVICE { Bytes::new(least.get() - least.get() / 8) } else { least }
     }
 
     /// The most requests that the driver of virtio sends.
-    pub(super) fn tags(&self) -> u16 {
+    pub(in crate::stage::kernel) fn tags(&self) -> u16 {
         let mut virtio =
             self.all.iter().filter(|it| matches!(it.seen.hardware, Hardware::Block(_)));
         let setting = virtio.find_map(|it| it.seen.setting.as_ref());
@@ -114,7 +119,7 @@ impl Machines {
 
     /// The lines of a shell that look for the disks where they must be, give them their names, set
     /// their queues, and make the stack of them.
-    pub(super) fn commands(&self, disks: &Disks) -> Vec<String> {
+    pub(in crate::stage::kernel) fn commands(&self, disks: &Disks) -> Vec<String> {
         let mut lines = Vec::new();
         if !disks.is_one() {
             lines.push("mkdir -p /dev/disk".to_owned());
@@ -122,7 +127,7 @@ impl Machines {
         for (index, machine) in self.all.iter().enumerate() {
             let device = machine.seen.disk;
             if let Some(named) = disks.named.get(index).filter(|_| !disks.is_one()) {
-                let (name, path) = (&named.name, &machine.place.path);
+                let (name, path) = (&named.name, &machine.slot.path);
                 lines.push(format!(
                     "case $(readlink -f /sys/block/{device}) in *{path}*) ;; *) echo \"{device} is \
                      not disk {name}\" >&2; exit 2 ;; esac; ln -s /dev/{device} /dev/disk/{name}"
@@ -139,7 +144,7 @@ impl Machines {
 }
 
 /// A drive, and what a guest sees of it.
-pub(super) fn machine(
+pub(in crate::stage::kernel) fn machine(
     spec: &DriveSpec,
     profile: &Profile,
     seed: u64,
@@ -152,7 +157,11 @@ pub(super) fn machine(
 }
 
 /// A drive with bytes, which are in memory.
-pub(super) fn served(drive: Drive, physical_sector: Sectors, seed: u64) -> ServedDrive {
+pub(in crate::stage::kernel) fn served(
+    drive: Drive,
+    physical_sector: Sectors,
+    seed: u64,
+) -> ServedDrive {
     let medium = Memory::new(drive.capacity(), Memory::limit_here());
     let store = Store::new(Box::new(medium), physical_sector);
     ServedDrive::new(drive, store, seed)
@@ -162,7 +171,7 @@ pub(super) fn served(drive: Drive, physical_sector: Sectors, seed: u64) -> Serve
 ///
 /// # Errors
 /// Says which.
-pub(super) fn check(spec: &DriveSpec, disks: &Disks) -> Result<(), Refusal> {
+pub(in crate::stage::kernel) fn check(spec: &DriveSpec, disks: &Disks) -> Result<(), Refusal> {
     if disks.is_one() {
         return Ok(());
     }
@@ -173,11 +182,11 @@ pub(super) fn check(spec: &DriveSpec, disks: &Disks) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// A guest cannot have them together.
-pub(super) fn target(spec: &DriveSpec, disks: &Disks) -> Result<String, Refusal> {
+pub(in crate::stage::kernel) fn target(spec: &DriveSpec, disks: &Disks) -> Result<String, Refusal> {
     let others = disks.named.iter().filter_map(|disk| disk.spec.as_ref());
     let seen = std::iter::once(spec).chain(others).map(described);
     let mut seen = seen.collect::<Result<Vec<Seen>, Refusal>>()?;
-    places(&mut seen.iter_mut().collect::<Vec<_>>(), disks)?;
+    slots_of(&mut seen.iter_mut().collect::<Vec<_>>(), disks)?;
     let names: Vec<&str> = seen.iter().map(|seen| seen.disk).collect();
     target_among(&names, disks)
 }
@@ -196,11 +205,12 @@ fn described(spec: &DriveSpec) -> Result<Seen, Refusal> {
 }
 
 /// Puts disks at their adapters, and names them as Linux does.
-fn places(seen: &mut [&mut Seen], disks: &Disks) -> Result<Vec<Place>, Refusal> {
+fn slots_of(seen: &mut [&mut Seen], disks: &Disks) -> Result<Vec<Slot>, Refusal> {
     let ports: Vec<u8> = disks.named.iter().map(|disk| disk.port).collect();
     let ports = if disks.is_one() { &[0][..] } else { &ports };
     let adapters = at_adapters(seen, ports, disks.channels)?;
     let mut tags: Option<u16> = None;
+    // `virtio_blk.queue_depth` is a parameter of the driver, not of a disk.
     for seen in seen.iter().filter(|seen| matches!(seen.hardware, Hardware::Block(_))) {
         let own = seen.setting.as_ref().map_or(TAGS_MAX, |setting| setting.tags);
         if tags.is_some_and(|tags| tags != own) {
@@ -209,27 +219,31 @@ fn places(seen: &mut [&mut Seen], disks: &Disks) -> Result<Vec<Place>, Refusal> 
         }
         tags = Some(own);
     }
-    let is_pci = |seen: &Seen| !matches!(seen.hardware, Hardware::Block(_));
-    let mut places: Vec<Place> = Vec::new();
+    let mut slots: Vec<Slot> = Vec::new();
     for (index, (adapter, is_second)) in adapters.iter().copied().enumerate() {
-        let path = if is_pci(&*seen[index]) {
-            // A slot for each adapter on PCI, in their order.
+        let path = if is_pci(seen[index]) {
+            // The bus numbers its functions in the order of their adapters.
             let mut before: Vec<usize> =
-                (0..index).filter(|it| is_pci(&*seen[*it])).map(|it| adapters[it].0).collect();
+                (0..index).filter(|it| is_pci(seen[*it])).map(|it| adapters[it].0).collect();
             before.dedup();
-            let slot = before.iter().filter(|it| **it < adapter).count();
+            let device = before.iter().filter(|it| **it < adapter).count();
             let drive = usize::from(is_second);
             match seen[index].hardware {
-                Hardware::Ide(..) => format!("/0000:00:{slot:02x}.0/*/target*:0:{drive}/"),
-                _ => format!("/0000:00:{slot:02x}.0/"),
+                Hardware::Ide(..) => format!("/0000:00:{device:02x}.0/*/target*:0:{drive}/"),
+                _ => format!("/0000:00:{device:02x}.0/"),
             }
         } else {
             format!("/virtio-uml.{adapter}/")
         };
-        places.push(Place { adapter, path });
+        slots.push(Slot { adapter, path });
     }
     name(seen);
-    Ok(places)
+    Ok(slots)
+}
+
+/// Returns whether a disk is behind a function on the PCI bus.
+fn is_pci(seen: &Seen) -> bool {
+    !matches!(seen.hardware, Hardware::Block(_))
 }
 
 /// The number of each disk's adapter, and true for the second drive of a channel.
@@ -246,7 +260,7 @@ fn at_adapters(
             next += 1;
             continue;
         }
-        // Both have their place in the order of the command line.
+        // Both are next to each other in the order of the command line.
         let is_after_first = index > 0 && ports[index - 1] + 1 == *port;
         if !is_after_first {
             let message = format!(
@@ -272,6 +286,7 @@ fn name(seen: &mut [&mut Seen]) {
         |it| matches!(it, Hardware::Ahci(_)),
         |it| matches!(it, Hardware::Ide(..)),
     ];
+    // virtio has names of another series; the drivers of libata are loaded in this order.
     for (number, kind) in kinds.into_iter().enumerate() {
         for seen in seen.iter_mut().filter(|seen| kind(&seen.hardware)) {
             let names = if number == 0 { &mut virtio } else { &mut sata };
@@ -282,7 +297,7 @@ fn name(seen: &mut [&mut Seen]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::disks::NamedDisk;
+    use super::super::NamedDisk;
     use super::*;
 
     fn machines(specs: &[&str], ports: &[u8], channels: Channels) -> Result<Machines, Refusal> {
@@ -302,9 +317,9 @@ mod tests {
         })
     }
 
-    fn places(machines: &Machines) -> Vec<(&str, usize, &str)> {
-        let places = machines.all.iter();
-        places.map(|it| (it.seen.disk, it.place.adapter, it.place.path.as_str())).collect()
+    fn slots(machines: &Machines) -> Vec<(&str, usize, &str)> {
+        let all = machines.all.iter();
+        all.map(|it| (it.seen.disk, it.slot.adapter, it.slot.path.as_str())).collect()
     }
 
     const IDE: &str = "seagate-st31000333as,controller=ide";
@@ -320,11 +335,11 @@ mod tests {
             ("sdc", 1, "/0000:00:01.0/*/target*:0:0/"),
             ("sdd", 1, "/0000:00:01.0/*/target*:0:1/"),
         ];
-        assert_eq!(places(&shared), expected);
+        assert_eq!(slots(&shared), expected);
         let own = machines(&[IDE; 2], &[0, 1], Channels::Own).unwrap();
-        assert_eq!(places(&own)[1], ("sdb", 1, "/0000:00:01.0/*/target*:0:0/"));
+        assert_eq!(slots(&own)[1], ("sdb", 1, "/0000:00:01.0/*/target*:0:0/"));
         let apart = machines(&[IDE; 2], &[0, 2], Channels::Shared).unwrap();
-        assert_eq!(places(&apart), places(&own));
+        assert_eq!(slots(&apart), slots(&own));
         let failure = machines(&[IDE; 2], &[0, 3], Channels::Shared).unwrap_err();
         assert!(failure.to_string().contains("port 3 is the second drive"), "{failure}");
     }
@@ -338,7 +353,7 @@ mod tests {
             ("sda", 2, "/0000:00:01.0/"),
             ("vdb", 3, "/virtio-uml.3/"),
         ];
-        assert_eq!(places(&mixed), expected);
+        assert_eq!(slots(&mixed), expected);
         assert_eq!((mixed.target.as_str(), mixed.tags()), ("sdb", 128));
         let other = "samsung-970pro,tags=4";
         let failure = machines(&[NVME, other], &[0, 1], Channels::Shared).unwrap_err();

@@ -5,15 +5,19 @@ use drivelab_model::options::{DriveSpec, Options};
 use drivelab_simulate::options;
 use drivelab_study::{PlannedRun, StudyFile};
 
-use super::disks::{DISKS_PART, Disks, NamedDisk};
-use super::has::Has;
+use super::super::has::Has;
+use super::{DISKS_PART, Disks, NamedDisk};
 use crate::target;
 
 /// Gives a guest the disks of its study, whose drives are those of a run.
 ///
 /// # Errors
 /// There is no such drive, or no such disk to run on.
-pub(super) fn fill(has: Has, study: &StudyFile, request: PlannedRun) -> Result<Has, Refusal> {
+pub(in crate::stage::kernel) fn fill(
+    has: Has,
+    study: &StudyFile,
+    request: PlannedRun,
+) -> Result<Has, Refusal> {
     if study.disks.len() < 2 {
         return match (&has.disks.stack, &has.disks.on) {
             (None, None) => Ok(has),
@@ -26,6 +30,7 @@ pub(super) fn fill(has: Has, study: &StudyFile, request: PlannedRun) -> Result<H
     for (index, disk) in (0_u8..).zip(&study.disks) {
         let port = disk.port.unwrap_or(index);
         let name = disk.name.clone();
+        // The stage draws the first one, as for a study with one disk.
         if index == 0 {
             named.push(NamedDisk { name, port, spec: None });
             continue;
@@ -45,6 +50,7 @@ pub(super) fn fill(has: Has, study: &StudyFile, request: PlannedRun) -> Result<H
 /// The drive of a further disk in a block, which is another one of its kind in each block.
 fn drawn(spec: DriveSpec, seed: u64, number: Option<u32>, index: u8) -> Result<DriveSpec, Refusal> {
     let (Some(number), None) = (number, spec.options.specimen) else { return Ok(spec) };
+    // A drive without unknowns is the same in each block.
     if target::profile(&spec)?.unknowns().is_empty() {
         return Ok(spec);
     }
@@ -54,17 +60,4 @@ fn drawn(spec: DriveSpec, seed: u64, number: Option<u32>, index: u8) -> Result<D
         .unwrap_or_else(|| Rng::for_part(seed, DISKS_PART + u64::from(index)).bits());
     let options = Options { specimen: Some(number), seed: Some(seed), ..spec.options };
     Ok(DriveSpec { options, ..spec })
-}
-
-/// Refuses several disks at any other stage.
-///
-/// # Errors
-/// The study has several.
-pub(in crate::stage) fn refuse_several(study: &StudyFile) -> Result<(), Refusal> {
-    if study.disks.len() < 2 {
-        return Ok(());
-    }
-    let message =
-        format!("this study has {} disks, and stage {} has one", study.disks.len(), study.stage);
-    Err(Refusal::request(message).hint("under a real kernel: --stage kernel"))
 }

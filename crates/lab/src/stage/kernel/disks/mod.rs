@@ -1,5 +1,8 @@
 //! The disks of a guest, by name, and the stack that Linux makes of them.
 
+pub(super) mod declared;
+pub(super) mod machines;
+
 use std::fmt;
 
 use drivelab_core::choice_as_text;
@@ -62,6 +65,7 @@ impl Disks {
                 Refusal::request(wrong).hint("add `[[disk]]` tables, each with `name` and `drive`")
             })?;
         }
+        // Without a name: the stack, or the first disk.
         let Some(on) = &self.on else { return Ok(self.stack.is_none().then_some(0)) };
         if let Some(index) = self.named.iter().position(|disk| disk.name == *on) {
             return match self.stack {
@@ -85,14 +89,13 @@ impl Disks {
 
     /// As rows of a report.
     pub fn settings(&self) -> Vec<(String, String)> {
-        let row = |name: &str, value: String| (name.to_owned(), value);
         let others = self.named.iter().filter_map(|disk| Some((&disk.name, disk.spec.as_ref()?)));
         let mut rows: Vec<_> =
-            others.map(|(name, spec)| row(&format!("disk {name}"), spec.to_string())).collect();
-        rows.extend(self.stack.map(|stack| row("stack", stack.to_string())));
-        rows.extend(self.on.as_ref().map(|on| row("on", on.clone())));
+            others.map(|(name, spec)| (format!("disk {name}"), spec.to_string())).collect();
+        rows.extend(self.stack.map(|stack| ("stack".to_owned(), stack.to_string())));
+        rows.extend(self.on.as_ref().map(|on| ("on".to_owned(), on.clone())));
         if self.channels != Channels::default() {
-            rows.push(row("channels", self.channels.to_string()));
+            rows.push(("channels".to_owned(), self.channels.to_string()));
         }
         rows
     }
@@ -130,6 +133,11 @@ mod tests {
         NamedDisk { name: name.into(), port: 0, spec }
     }
 
+    fn is_refused(disks: &Disks, part: &str) {
+        let failure = disks.target().unwrap_err();
+        assert!(failure.to_string().contains(part), "{failure}");
+    }
+
     #[test]
     fn workloads_run_on_the_stack_or_the_disk_that_is_named_or_the_first() {
         let plain = Disks { named: vec![disk("a"), disk("b")], ..Disks::default() };
@@ -140,14 +148,10 @@ mod tests {
         let stacked = Disks { stack, ..plain.clone() };
         assert_eq!(stacked.target().unwrap(), None);
         assert_eq!(stacked.to_string(), " + drive:generic-5400 as raid0,chunk=512k");
-        let check = |disks: Disks, part: &str| {
-            let failure = disks.target().unwrap_err();
-            assert!(failure.to_string().contains(part), "{failure}");
-        };
-        check(Disks { on: Some("b".into()), ..stacked.clone() }, "a part of the stack");
-        check(Disks { on: Some("c".into()), ..plain }, "no disk `c`");
+        is_refused(&Disks { on: Some("b".into()), ..stacked.clone() }, "a part of the stack");
+        is_refused(&Disks { on: Some("c".into()), ..plain }, "no disk `c`");
         let stack = Some(Stack::read("raid5").unwrap());
-        check(Disks { stack, ..stacked }, "needs 3 disks");
+        is_refused(&Disks { stack, ..stacked }, "needs 3 disks");
     }
 
     #[test]

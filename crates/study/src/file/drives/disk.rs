@@ -3,8 +3,8 @@
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_core::{Invalid, invalid};
 
-use super::arm::Arm;
-use super::vocabulary::{Settings, Vocabulary, settings};
+use crate::file::arm::Arm;
+use crate::file::vocabulary::{Settings, Vocabulary, settings};
 
 /// As many functions fit on the bus of a guest.
 const DISKS_MAX: usize = 8;
@@ -18,29 +18,29 @@ pub struct Disk {
     pub name: String,
     /// The modelled drive, as `NAME[,key=value...]`.
     pub drive: String,
-    /// Its place at its controllers; the order of the tables where absent.
+    /// Its port at its controllers; the order of the tables where absent.
     pub port: Option<u8>,
     /// Settings of the drive: those of `[base]`, and its own.
     pub settings: Settings,
 }
 
 /// The drives of a study.
-pub(super) struct Drives {
+pub(in crate::file) struct Drives {
     /// The only one, or the first.
-    pub(super) drive: Option<String>,
+    pub(in crate::file) drive: Option<String>,
     /// Settings that all arms share.
-    pub(super) base: Settings,
+    pub(in crate::file) base: Settings,
     /// All disks of a guest.
-    pub(super) disks: Vec<Disk>,
+    pub(in crate::file) disks: Vec<Disk>,
 }
 
 /// Takes `[base]` and the disks.
-pub(super) fn drives(
+pub(in crate::file) fn drives(
     top: &mut Section,
     vocabulary: &dyn Vocabulary,
 ) -> Result<Drives, ConfigError> {
     let (mut drive, mut base) = base(top, vocabulary)?;
-    let disks = disks(top, vocabulary, (&mut drive, &mut base))?;
+    let disks = read_disks(top, vocabulary, (&mut drive, &mut base))?;
     Ok(Drives { drive, base, disks })
 }
 
@@ -56,7 +56,7 @@ fn base(
 }
 
 /// Takes the disks. The first is the drive of the study, with its settings in `base`.
-fn disks(
+fn read_disks(
     top: &mut Section,
     vocabulary: &dyn Vocabulary,
     (drive, base): (&mut Option<String>, &mut Settings),
@@ -69,6 +69,7 @@ fn disks(
         if disks.iter().any(|disk| disk.name == name) {
             return Err(section.error(format!("two disks are named `{name}`")));
         }
+        // It would be unclear which of the disks it is.
         if drive.is_some() {
             let message = "`drive` in `[base]` is the drive of a study without `[[disk]]` tables";
             let hint = "move it into the tables of the disks".to_owned();
@@ -84,6 +85,7 @@ fn disks(
         disks.push(Disk { name, drive: section.require("drive")?, port, settings });
         section.finish()?;
     }
+    // Drawing, settings and pictures of a study are those of its first disk.
     if let Some(first) = disks.first() {
         *drive = Some(first.drive.clone());
         base.clone_from(&first.settings);
@@ -91,8 +93,8 @@ fn disks(
     Ok(disks)
 }
 
-/// Refuses arms and a matrix with drives of their own.
-pub(super) fn check(
+/// Refuses arms and a matrix that name drives.
+pub(in crate::file) fn check(
     top: &Section,
     disks: &[Disk],
     arms: &[Arm],
@@ -115,14 +117,17 @@ pub(super) fn check(
 
 /// Settings with others over them.
 fn overlaid(below: &Settings, over: &Settings) -> Settings {
-    let is_replaced = |key| over.iter().any(|setting| setting.key == key);
-    let kept = below.iter().filter(|setting| !is_replaced(setting.key));
+    let kept = below.iter().filter(|below| over.iter().all(|over| over.key != below.key));
     kept.chain(over).cloned().collect()
+}
+
+/// Returns whether a byte can be in a name of a device file, and in a word of a shell.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'
 }
 
 /// A name that can be one of a file.
 fn name(text: &str) -> Result<String, Invalid> {
-    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let starts = text.starts_with(|first: char| first.is_ascii_lowercase());
     if !starts || text.len() > NAME_MAX || !text.bytes().all(is_plain) {
         return Err(invalid!(
@@ -135,17 +140,25 @@ fn name(text: &str) -> Result<String, Invalid> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::StudyFile;
-    use super::super::tests::TwoKeys;
     use super::*;
+    use crate::file::StudyFile;
+    use crate::file::tests::TwoKeys;
 
-    fn read(disks: &str) -> Result<StudyFile, String> {
+    fn read(disks: &str) -> Result<StudyFile, ConfigError> {
         let text = format!(
             "title = \"Which?\"\nprimary = \"read.iops\"\n[base]\ncontroller = \"ide\"\n{disks}\n\
              [[arm]]\nname = \"a\"\n[[arm]]\nname = \"b\"\n\
              [[workload]]\nname = \"read\"\nrw = \"randread\"\nruntime = \"9s\"\n"
         );
-        StudyFile::parse("study.toml", &text, &TwoKeys).map_err(|error| error.to_string())
+        StudyFile::parse("study.toml", &text, &TwoKeys)
+    }
+
+    fn texts(settings: &Settings) -> Vec<String> {
+        settings.iter().map(|it| format!("{}={}", it.key, it.text)).collect()
+    }
+
+    fn at_port(name: &str) -> String {
+        format!("[[disk]]\nname = \"{name}\"\ndrive = \"x\"\nport = 1\n")
     }
 
     #[test]
@@ -156,9 +169,6 @@ mod tests {
         );
         let study = study.unwrap();
         assert_eq!(study.drive.as_deref(), Some("x"));
-        let texts = |settings: &Settings| -> Vec<String> {
-            settings.iter().map(|it| format!("{}={}", it.key, it.text)).collect()
-        };
         assert_eq!(texts(&study.base), ["controller=ide", "write-cache=off"]);
         let [first, second] = &study.disks[..] else { panic!("there are two") };
         assert_eq!(first.settings, study.base);
@@ -171,19 +181,18 @@ mod tests {
 
     #[test]
     fn disks_that_cannot_be_are_refused() {
-        let check = |disks: &str, part: &str| {
-            let error = read(disks).unwrap_err();
+        let is_refused = |disks: &str, part: &str| {
+            let error = read(disks).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
         };
         let one = "[[disk]]\nname = \"a\"\ndrive = \"x\"\n";
-        check(&format!("{one}{one}"), "two disks are named `a`");
-        check(&format!("drive = \"y\"\n{one}"), "`drive` in `[base]`");
-        check("[[disk]]\nname = \"../a\"\ndrive = \"x\"", "not the name of a disk");
-        check("[[disk]]\nname = \"a\"", "drive");
-        check("[[disk]]\ndrive = \"a\"", "a disk needs a `name`");
-        let port = |name: &str| format!("[[disk]]\nname = \"{name}\"\ndrive = \"x\"\nport = 1\n");
-        check(&format!("{}{}", port("a"), port("b")), "two disks have this `port`");
+        is_refused(&format!("{one}{one}"), "two disks are named `a`");
+        is_refused(&format!("drive = \"y\"\n{one}"), "`drive` in `[base]`");
+        is_refused("[[disk]]\nname = \"../a\"\ndrive = \"x\"", "not the name of a disk");
+        is_refused("[[disk]]\nname = \"a\"", "drive");
+        is_refused("[[disk]]\ndrive = \"a\"", "a disk needs a `name`");
+        is_refused(&format!("{}{}", at_port("a"), at_port("b")), "two disks have this `port`");
         let many = (0..9).map(|n| format!("[[disk]]\nname = \"d{n}\"\ndrive = \"x\"\n"));
-        check(&many.collect::<String>(), "disk");
+        is_refused(&many.collect::<String>(), "disk");
     }
 }

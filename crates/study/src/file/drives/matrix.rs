@@ -3,12 +3,12 @@
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_core::matrix::{Cursor, Matrix, Named};
 
-use super::arm::{self, Arm};
-use super::vocabulary::Settings;
+use crate::file::arm::{self, Arm};
+use crate::file::vocabulary::Settings;
 
 /// Takes `[matrix]`, or `None` where the study has no matrix; `named` lacks targets and cursors.
 /// Arms that name no targets get those of the matrix.
-pub(super) fn matrix(
+pub(in crate::file) fn matrix(
     top: &mut Section,
     named: Named,
     base: &Settings,
