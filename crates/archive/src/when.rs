@@ -60,10 +60,14 @@ fn day(text: &str) -> Option<u64> {
     u64::try_from(moment.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
 }
 
+/// A number of days.
+fn days(from_ms: u64, count: u64) -> Period {
+    Period { from_ms, until_ms: Some(from_ms + count * DAY_MS) }
+}
+
 /// The period that one name stands for.
 fn named(text: &str, now_ms: u64) -> Option<Period> {
     let today_ms = now_ms - now_ms % DAY_MS;
-    let days = |from_ms: u64, count: u64| Period { from_ms, until_ms: Some(from_ms + count * DAY_MS) };
     match text {
         "today" => return Some(Period { from_ms: today_ms, until_ms: None }),
         "yesterday" => return Some(days(today_ms.checked_sub(DAY_MS)?, 1)),
