@@ -4,8 +4,8 @@ use std::time::UNIX_EPOCH;
 
 use drivelab_core::{Invalid, invalid};
 
-const HOUR_MS: u64 = 3_600_000;
-const DAY_MS: u64 = 24 * HOUR_MS;
+const HOUR_MS: i64 = 3_600_000;
+const DAY_MS: i64 = 24 * HOUR_MS;
 
 /// A part of time, in milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,18 +32,18 @@ impl Period {
     /// # Errors
     /// The text names no time.
     pub fn read(text: &str, now_ms: u64) -> Result<Self, Invalid> {
+        let now = i64::try_from(now_ms).map_err(|_| wrong(text))?;
         let period = match text.split_once("..") {
             Some((from, to)) => {
-                let both = named(from, now_ms).zip(named(to, now_ms));
-                both.map(|(from, to)| Self { from_ms: from.from_ms, until_ms: to.until_ms })
+                named(from, now).zip(named(to, now)).map(|(from, to)| (from.0, to.1))
             }
-            None => named(text, now_ms),
+            None => named(text, now),
         };
-        let period = period.ok_or_else(|| wrong(text))?;
-        if period.until_ms.is_some_and(|until_ms| until_ms <= period.from_ms) {
+        let (from, until) = period.ok_or_else(|| wrong(text))?;
+        if until.is_some_and(|until| until <= from) {
             return Err(invalid!("`{text}` ends before it begins"));
         }
-        Ok(period)
+        Ok(Self { from_ms: millis(from), until_ms: until.map(millis) })
     }
 }
 
@@ -54,39 +54,40 @@ fn wrong(text: &str) -> String {
     )
 }
 
+/// A time before 1970 counts as its beginning.
+fn millis(moment: i64) -> u64 {
+    u64::try_from(moment).unwrap_or(0)
+}
+
 /// The first moment of a day that is written as `2026-11-23`.
-fn day(text: &str) -> Option<u64> {
+fn day(text: &str) -> Option<i64> {
     let moment = humantime::parse_rfc3339(&format!("{text}T00:00:00Z")).ok()?;
-    u64::try_from(moment.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
+    i64::try_from(moment.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
 }
 
-/// A number of days.
-fn days(from_ms: u64, count: u64) -> Period {
-    Period { from_ms, until_ms: Some(from_ms + count * DAY_MS) }
-}
-
-/// The period that one name stands for.
-fn named(text: &str, now_ms: u64) -> Option<Period> {
-    let today_ms = now_ms - now_ms % DAY_MS;
+/// Beginning and end of what has one name, in milliseconds since 1970.
+fn named(text: &str, now: i64) -> Option<(i64, Option<i64>)> {
+    let today = now - now % DAY_MS;
     match text {
-        "today" => return Some(Period { from_ms: today_ms, until_ms: None }),
-        "yesterday" => return Some(days(today_ms.checked_sub(DAY_MS)?, 1)),
-        "last-week" => return Some(days(today_ms.checked_sub(7 * DAY_MS)?, 7)),
+        "today" => return Some((today, None)),
+        "yesterday" => return Some((today - DAY_MS, Some(today))),
+        "last-week" => return Some((today - 7 * DAY_MS, Some(today))),
         _ => {}
     }
-    if let Some(from_ms) = day(text) {
-        return Some(days(from_ms, 1));
+    if let Some(begin) = day(text) {
+        return Some((begin, Some(begin + DAY_MS)));
     }
     // The unit is one byte; what ends in a letter of several is refused, not cut.
     let (count, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
-    let count: u64 = count.parse().ok().filter(|_| !count.starts_with('+'))?;
-    // Days of 24 hours: a time ago is no date. One before 1970 counts as its beginning.
-    let ago_ms = match unit {
+    let is_number = count.bytes().all(|byte| byte.is_ascii_digit());
+    let count: i64 = count.parse().ok().filter(|_| is_number)?;
+    // Days of 24 hours: a time ago is no date.
+    let ago = match unit {
         "h" => count.checked_mul(HOUR_MS),
         "d" => count.checked_mul(DAY_MS),
         _ => None,
     };
-    Some(Period { from_ms: now_ms.saturating_sub(ago_ms?), until_ms: None })
+    Some((now - ago?, None))
 }
 
 #[cfg(test)]
@@ -118,6 +119,7 @@ mod tests {
         }
         let backwards = Period::read("2026-11-08..2026-11-01", now).unwrap_err();
         assert!(backwards.0.contains("ends before it begins"), "{backwards}");
+        Period::read("today", u64::MAX).unwrap_err();
         // `+` is no part of a number of days, and 30 February no day.
         for odd in ["+3d", "2026-02-30", "1969-12-31"] {
             assert!(Period::read(odd, now).is_err(), "{odd}");
