@@ -239,7 +239,8 @@ fn the_rate_of_wrk_decides_and_no_detail() {
 #[test]
 fn percentiles_of_wrk2_are_those_of_wrk() {
     let folder = folder();
-    let spectrum: String = (1..60).map(|at| format!("  {at}.0 0.{at:06} {at} 1.00\n")).collect();
+    let spectrum: Vec<_> = (1..60).map(|at| format!("  {at}.0 0.{at:06} {at} 1.00\n")).collect();
+    let spectrum = spectrum.concat();
     let paced = wrk(1000)
         .replace("Latency Distribution\n     50%", "Latency Distribution (HdrHistogram)\n 50.000%")
         .replace("     99%", " 99.000%")
@@ -262,7 +263,8 @@ fn percentiles_of_wrk2_are_those_of_wrk() {
 #[test]
 fn lines_that_are_not_read_are_counted_and_details_are_named() {
     let folder = folder();
-    let odd: String = (0..9).map(|at| format!("odd {at} of 9 things\n")).collect();
+    let odd: Vec<_> = (0..9).map(|at| format!("odd {at} of 9 things\n")).collect();
+    let odd = odd.concat();
     file(folder.path(), "odd.txt", &format!("{}{odd}", wrk(5)));
     let odd = drivelab(folder.path(), &["import", "odd.txt"]).out;
     assert_eq!(odd.matches("Not read: line").count(), 5, "{odd}");
