@@ -29,9 +29,9 @@ impl Factor {
     pub fn covers(&self, fact: &str) -> bool {
         // Findings are conclusions from other facts, and never a cause.
         fact == "findings" || self.own.contains(&fact) || is_among(fact, self.follows) || {
-            // A different drive differs in everything that a drive has.
-            self.name == "drive" && !MACHINE.contains(&fact)
-        }
+            // A different drive differs in everything that a drive has, and `on` names another one.
+            ["drive", "on"].contains(&self.name) && !MACHINE.contains(&fact)
+        } || self.name == "stack" && fact.starts_with("md.")
     }
 }
 
@@ -154,6 +154,10 @@ const FACTORS: &[Factor] = &[
     Factor { name: "direct", own: &["direct"], aliases: "page-cache", ..NONE },
     Factor { name: "ioengine", own: &["ioengine"], aliases: "engine", ..NONE },
     Factor { name: "kernel", own: &["kernel"], follows: "kernel_options", ..NONE },
+    // The stack is a device with facts that its disks do not have: `md.level`, `md.chunk_kb`.
+    Factor { name: "stack", own: &["stack"], aliases: "raid", ..NONE },
+    Factor { name: "channels", own: &["channels"], follows: "shares_port", ..NONE },
+    Factor { name: "on", own: &["on"], ..NONE },
 ];
 
 /// The factors that can be declared.
