@@ -246,6 +246,11 @@ fn is_pci(seen: &Seen) -> bool {
     !matches!(seen.hardware, Hardware::Block(_))
 }
 
+/// Returns whether a disk is on a channel of an IDE controller.
+fn is_ide(seen: &Seen) -> bool {
+    matches!(seen.hardware, Hardware::Ide(..))
+}
+
 /// The number of each disk's adapter, and true for the second drive of a channel.
 fn at_adapters(
     seen: &[&mut Seen],
@@ -253,19 +258,21 @@ fn at_adapters(
     channels: Channels,
 ) -> Result<Vec<(usize, bool)>, Refusal> {
     let (mut next, mut found) = (0, Vec::new());
-    for (index, (seen, port)) in seen.iter().zip(ports).enumerate() {
-        let shares = matches!(seen.hardware, Hardware::Ide(..)) && channels == Channels::Shared;
+    for (index, (disk, port)) in seen.iter().zip(ports).enumerate() {
+        let shares = is_ide(disk) && channels == Channels::Shared;
         if !shares || port % 2 == 0 || ports.len() == 1 {
             found.push((next, false));
             next += 1;
             continue;
         }
         // Both are next to each other in the order of the command line.
-        let is_after_first = index > 0 && ports[index - 1] + 1 == *port;
+        let is_after_first = index > 0
+            && is_ide(seen[index - 1])
+            && ports[index - 1].checked_add(1) == Some(*port);
         if !is_after_first {
             let message = format!(
-                "port {port} is the second drive of an IDE channel, and the disk before it is not at \
-                 port {}",
+                "port {port} is the second drive of an IDE channel, and the disk before it is not an \
+                 IDE drive at port {}",
                 port - 1
             );
             return Err(Refusal::request(message)
