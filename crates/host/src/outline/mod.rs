@@ -58,6 +58,9 @@ fn summary(inspection: &Inspection) -> Line {
         let line = Line::new("; `drivelab inspect --explain ID` explains each", 0);
         return line.part(Tone::Wrong(worst), counts);
     }
+    if !inspection.environment.sources.is_empty() && inspection.devices.is_empty() {
+        return Line::new("no disk or controller was found in what was given", 0);
+    }
     if !inspection.environment.sources.is_empty() {
         return Line::default().part(Tone::Good, "no problems found in what was given");
     }
