@@ -44,11 +44,15 @@ fn p_value(groups: &[Vec<f64>]) -> Option<f64> {
     let count = divisions(&sizes);
     // The smallest p value has at least the observed division, and those that only swap disks with
     // equally many runs.
-    let swaps: u64 = (1..=sizes.len())
+    if count > DIVISIONS_MAX {
+        return None;
+    }
+    let most = sizes.iter().copied().max().unwrap_or(0);
+    let swaps: u64 = (1..=most)
         .map(|size| sizes.iter().filter(|it| **it == size).count())
         .map(|equal| (1..=equal as u64).product::<u64>())
         .product();
-    if count > DIVISIONS_MAX || swaps.saturating_mul(20) > count {
+    if swaps.saturating_mul(20) > count {
         return None;
     }
     let centre = mean(&pooled);
@@ -154,6 +158,8 @@ mod tests {
         // Two and two runs: the best of 6 divisions is 2 of them.
         assert_eq!(p(&[&[1.0, 2.0], &[3.0, 4.0]]), None);
         assert_eq!(p(&[&[1.0], &[3.0]]), None);
+        // Three and three: 2 of 20, more runs than disks.
+        assert_eq!(p(&[&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0]]), None);
         assert_eq!(p(&[&[7.0; 4], &[7.0; 4]]), None);
         assert_eq!(p(&[&[1.0; 40], &[3.0; 40]]), None);
         let alone = [vec![1.0]];
