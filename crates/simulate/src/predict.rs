@@ -63,7 +63,9 @@ const VOLUME: Span = Span::from_secs(5);
 /// Its requests in that time, at most.
 const VOLUME_REQUESTS: u64 = 50_000;
 /// The same on a disk, which serves fewer in half a minute unless a cache answers them.
-const DISK_REQUESTS: u64 = 20_000;
+const DISK_REQUESTS: u64 = 10_000;
+/// Flushes of each size on a disk, which carries out fewer in a minute unless it writes to a log.
+const DISK_FLUSHES: u64 = 500;
 /// Requests of each run on flash, where no option says for how long: its rates settle within a
 /// thousand, and half a minute of it is a million.
 const FLASH_REQUESTS: u64 = 10_000;
@@ -300,7 +302,8 @@ impl<'a> Drives<'a> {
             Self::add(question, *iodepth, (&runs, &median[0]), into)?;
         }
         for writes in question.flushes() {
-            let load = WorkloadOptions { runtime: Some(FLUSHING), ..flushing(*writes) };
+            let number_ios = Some(DISK_FLUSHES * u64::from(*writes));
+            let load = WorkloadOptions { number_ios, runtime: Some(FLUSHING), ..flushing(*writes) };
             let Some(runs) = self.each_new(&self.specimens, &load)? else { return Ok(()) };
             into.flushes.extend(flush_of(&runs, *writes, false));
         }
