@@ -28,10 +28,14 @@ impl Factor {
     /// True if `fact` changes with it.
     pub fn covers(&self, fact: &str) -> bool {
         // Findings are conclusions from other facts, and never a cause.
-        fact == "findings" || self.own.contains(&fact) || is_among(fact, self.follows) || {
-            // A different drive differs in everything that a drive has, and `on` names another one.
-            ["drive", "on"].contains(&self.name) && !MACHINE.contains(&fact)
-        } || self.name == "stack" && fact.starts_with("md.")
+        fact == "findings"
+            || self.own.contains(&fact)
+            || is_among(fact, self.follows)
+            || {
+                // A different drive differs in everything that a drive has, and `on` names another one.
+                ["drive", "on"].contains(&self.name) && !MACHINE.contains(&fact)
+            }
+            || self.name == "stack" && fact.starts_with("md.")
     }
 }
 

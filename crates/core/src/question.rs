@@ -39,10 +39,21 @@ pub struct Finding {
     pub processor: Option<[f64; 2]>,
     /// A workload that repeats that of `figure`: it shows how much two runs of one arm differ.
     pub again: Option<String>,
+    /// The same figure of several runs of one arm on another machine, where no stage measures it.
+    pub elsewhere: Option<Elsewhere>,
     /// Its author; may be empty.
     pub source: String,
     /// The claim holds from this value on.
     pub at_least: Option<f64>,
     /// The claim holds up to this value.
     pub at_most: Option<f64>,
+}
+
+/// Runs of one arm that were measured on another machine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Elsewhere {
+    /// The figure of each run, in the unit of its tool.
+    pub runs: Vec<f64>,
+    /// The tool, the machine and the load, as a part of a sentence.
+    pub of: String,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use drivelab_core::config::{Choice as _, ConfigError, Section};
 use drivelab_core::factor;
-use drivelab_core::question::{ContrastInfo, Finding, Interaction};
+use drivelab_core::question::{ContrastInfo, Elsewhere, Finding, Interaction};
 
 use super::arm::{Arm, arm_named};
 use crate::metric;
@@ -98,6 +98,9 @@ fn check_interaction(factors: &[String], arms: &[Arm]) -> Result<(), Invalid> {
     Ok(())
 }
 
+/// Fewer runs show next to nothing of how they vary.
+const RUNS_ELSEWHERE_MIN: usize = 6;
+
 /// The names that a figure may have.
 pub(super) struct Names<'a> {
     pub(super) arms: &'a [Arm],
@@ -128,6 +131,7 @@ pub(super) fn findings(
             cannot_tell: section.take("cannot_tell")?,
             processor: processor(&mut section)?,
             again: section.take("again")?,
+            elsewhere: elsewhere(&mut section)?,
             source: section.take("source")?.unwrap_or_default(),
             at_least: section.take("at_least")?,
             at_most: section.take("at_most")?,
@@ -166,6 +170,7 @@ fn answered(section: &mut Section, claim: &Finding) -> Result<Finding, ConfigErr
         cannot_tell: section.take("cannot_tell")?,
         processor: processor(section)?,
         again: section.take("again")?,
+        elsewhere: elsewhere(section)?.or_else(|| claim.elsewhere.clone()),
         at_least: section.take("at_least")?,
         at_most: section.take("at_most")?,
         ..claim.clone()
@@ -180,6 +185,25 @@ fn processor(section: &mut Section) -> Result<Option<[f64; 2]>, ConfigError> {
     known
         .map(Some)
         .ok_or_else(|| section.error("`processor` has two shares in percent, from 1 to 100"))
+}
+
+/// Runs of one arm on another machine.
+fn elsewhere(section: &mut Section) -> Result<Option<Elsewhere>, ConfigError> {
+    let (runs, of) = (section.list::<f64>("elsewhere")?, section.take("elsewhere_of")?);
+    let is_known = |runs: &Vec<f64>| {
+        runs.len() >= RUNS_ELSEWHERE_MIN && runs.iter().all(|it| it.is_finite() && *it > 0.0)
+    };
+    match (runs, of) {
+        (None, None) => Ok(None),
+        (Some(runs), Some(of)) if is_known(&runs) => Ok(Some(Elsewhere { runs, of })),
+        (Some(_), Some(_)) => Err(section.error(format!(
+            "`elsewhere` has the figures of at least {RUNS_ELSEWHERE_MIN} runs, above zero"
+        ))),
+        _ => Err(section.error(
+            "`elsewhere` and `elsewhere_of` belong together: figures, and a \
+                                phrase that says of what",
+        )),
+    }
 }
 
 fn check_bounds(finding: &Finding) -> Result<(), Invalid> {
@@ -206,6 +230,9 @@ impl Names<'_> {
         }
         if let Some(again) = &finding.again {
             self.check_again(again, finding)?;
+        }
+        if finding.elsewhere.is_some() && finding.published_value.is_none() {
+            return Err("`elsewhere` needs the `published_value` of a ratio".into());
         }
         check_bounds(finding)
     }

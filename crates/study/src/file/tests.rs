@@ -142,6 +142,14 @@ fn a_finding_may_rest_on_the_processor_or_on_a_second_run() {
     wrong("[99, 98]", "[99, 101]", &["from 1 to 100"]);
     wrong("again = \"write\"", "again = \"wriet\"", &["`again`", "`wriet`"]);
     wrong("ahci over ide", "ahci", &["`again` needs a ratio"]);
+    let runs =
+        "again = \"write\"\nelsewhere = [48.1, 50.9, 30, 41, 77, 60]\nelsewhere_of = \"bonnie++\"";
+    let there = text.replacen("again = \"write\"", runs, 1);
+    let found = parse(&there).unwrap().findings[1].elsewhere.clone().unwrap();
+    assert_eq!((found.runs.len(), found.of.as_str()), (6, "bonnie++"));
+    refused(&there.replacen(", 77, 60", "", 1), &["at least 6 runs"]);
+    refused(&there.replacen("77", "0", 1), &["above zero"]);
+    refused(&there.replacen("elsewhere_of = \"bonnie++\"", "", 1), &["belong together"]);
     let relative = "read.iops relative to write.iops of ahci over ide";
     parse(&text.replace("read.iops of ahci over ide", relative)).unwrap();
     wrong("read.iops of ahci", "read.iops relative to reed.iops of ahci", &["`reed`"]);

@@ -6,7 +6,7 @@ use drivelab_core::question::Finding;
 use drivelab_core::{Invalid, invalid};
 use drivelab_stats::{ALPHA_DEFAULT, effects};
 
-use super::evidence::{of_processor, repeated};
+use super::evidence::{of_elsewhere, of_processor, repeated};
 use super::finding::{Answer, FindingResult, judged};
 use crate::outcome::{self, Series, geometric_mean};
 use crate::specimens::Sampled;
@@ -87,7 +87,7 @@ pub(crate) fn answers(
             Ok(figure) => figure,
             Err(Invalid(why)) => {
                 let why = finding.cannot_tell.clone().unwrap_or(why);
-                return FindingResult::open(finding, why);
+                return of_elsewhere(finding, why);
             }
         };
         let effect = of_rows.next().expect("one effect for each measured figure");

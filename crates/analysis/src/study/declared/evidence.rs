@@ -1,11 +1,11 @@
 //! Claims that are decided without the figure: by what the processor did, and by what two runs of
-//! one arm differ by.
+//! one arm differ by, here or on another machine.
 
 use drivelab_core::counted;
 use drivelab_core::question::Finding;
 use drivelab_stats::ALPHA_DEFAULT;
 use drivelab_stats::distribution::student;
-use drivelab_stats::numbers::float;
+use drivelab_stats::numbers::{float, mean};
 
 use super::finding::{Answer, FindingResult, judged};
 use crate::figures;
@@ -65,6 +65,26 @@ pub(super) fn repeated(
     })
 }
 
+/// Answers a claim whose figure no run has by runs of one arm on another machine: a ratio that two
+/// of them give as well is no evidence. `why` says for what reason there is no figure.
+pub(super) fn of_elsewhere(finding: Finding, why: String) -> FindingResult {
+    let Some((other, published)) = finding.elsewhere.as_ref().zip(finding.published_value) else {
+        return FindingResult::open(finding, why);
+    };
+    let logs: Vec<f64> = other.runs.iter().map(|run| libm::log(*run)).collect();
+    let (n, middle) = (float(logs.len()), mean(&logs));
+    let variance = logs.iter().map(|log| (log - middle) * (log - middle)).sum::<f64>() / (n - 1.0);
+    // Two runs differ by the root of two of what one differs from the mean.
+    let spread = libm::sqrt(2.0 * variance);
+    let within = libm::exp(student::quantile(1.0 - ALPHA_DEFAULT / 2.0, n - 1.0) * spread);
+    let (factor, runs) = (figures::times(within), counted(other.runs.len(), "run"));
+    let seen = format!("95 % of two runs of one arm stay within {factor} ({runs} of {})", other.of);
+    if libm::log(published).abs() > libm::log(within) {
+        return FindingResult::open(finding, format!("{why}; elsewhere {seen}"));
+    }
+    FindingResult { answer: Answer::NoEvidence, ..FindingResult::open(finding, seen) }
+}
+
 /// Two pairs show next to nothing of how runs vary.
 const PAIRS_MIN: usize = 6;
 
@@ -80,6 +100,8 @@ fn factor(differences: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use drivelab_core::question::Elsewhere;
+
     use super::*;
 
     #[test]
@@ -98,6 +120,34 @@ mod tests {
         check(claim(2.0, 1.9, 2.1), [99.0, 98.0], Answer::DoesNotHold);
         check(claim(0.99, 0.985, 1.01), [99.0, 98.0], Answer::Consistent);
         check(claim(1.2, 0.99, 1.21), [50.0, 50.0], Answer::CannotTell);
+    }
+
+    #[test]
+    fn a_ratio_that_two_runs_elsewhere_give_is_no_evidence() {
+        let claim = |published| Finding {
+            published_value: Some(published),
+            elsewhere: Some(Elsewhere {
+                runs: vec![20.0, 30.0, 20.0, 30.0, 20.0, 30.0],
+                of: "a tool".to_owned(),
+            }),
+            ..Finding::default()
+        };
+        // The standard deviation is .222, that of two runs .314, and t of five degrees 2.571.
+        let within = libm::exp(0.222 * core::f64::consts::SQRT_2 * 2.571);
+        for (published, expected) in [
+            (within * 0.99, Answer::NoEvidence),
+            (within * 1.01, Answer::CannotTell),
+            (1.0 / within * 1.01, Answer::NoEvidence),
+            (1.0 / within * 0.99, Answer::CannotTell),
+        ] {
+            let found = of_elsewhere(claim(published), "it is withheld".to_owned());
+            assert_eq!(found.answer, expected, "{published}: {found:?}");
+            let why = found.why.unwrap();
+            assert!(why.contains("x2.24 (6 runs of a tool)"), "{why}");
+        }
+        let bare = Finding { elsewhere: None, ..claim(1.0) };
+        let found = of_elsewhere(bare, "it is withheld".to_owned());
+        assert_eq!(found.why.as_deref(), Some("it is withheld"));
     }
 
     #[test]

@@ -266,9 +266,8 @@ fn at_adapters(
             continue;
         }
         // Both are next to each other in the order of the command line.
-        let is_after_first = index > 0
-            && is_ide(seen[index - 1])
-            && ports[index - 1].checked_add(1) == Some(*port);
+        let is_after_first =
+            index > 0 && is_ide(seen[index - 1]) && ports[index - 1].checked_add(1) == Some(*port);
         if !is_after_first {
             let message = format!(
                 "port {port} is the second drive of an IDE channel, and the disk before it is not an \
