@@ -213,8 +213,8 @@ fn generator_bound(facts: RunFacts<'_>) -> Option<String> {
     let mean = total.queue_depth_mean()?;
     (empty >= EMPTY_PERCENT).then(|| {
         format!(
-            "the queue held {mean:.1} of {depth} requests: its places stood empty {empty} % of the \
-             time, so that the load generator, not the device, limited the rate"
+            "the queue held {mean:.1} of {depth} requests: {empty} % of its slots were empty on average, \
+             so that the load generator, not the device, limited the rate"
         )
     })
 }

@@ -173,7 +173,12 @@ impl FromStr for Span {
     type Err = ParseUnitError;
 
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
-        let wanted = "a duration such as `10s`, `5m`, `1.5ms` or `250us`";
+        // fio counts in seconds, or microseconds, depending on the option.
+        let wanted = if text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() {
+            "a duration: it needs a unit, such as `10s`, `5m`, `1.5ms` or `250us`"
+        } else {
+            "a duration such as `10s`, `5m`, `1.5ms` or `250us`"
+        };
         let error = || ParseUnitError { text: text.to_owned(), wanted };
         let (number, unit) = split_number(text).ok_or_else(error)?;
         let size = match unit {
