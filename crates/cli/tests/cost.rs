@@ -44,6 +44,11 @@ fn what_is_wrong_is_said_before_anything_is_run() {
     check(&["--size", "1M", "true"], 2, &["300M"]);
     check(&["--memory", "1M", "true"], 2, &["memory of a guest"]);
     check(&["--files", "a=b", "true"], 2, &["`a` is not an absolute path"]);
+    check(&["--vary", "filesystem=ext4", "true"], 2, &["two values"]);
+    check(&["--vary", "filesystem=ext4|fat", "true"], 2, &["`ext4`, `xfs`, `btrfs`"]);
+    check(&["--vary", "level=1|2", "true"], 2, &["`level`", "write `{level}`"]);
+    check(&["--vary", "level=1|2", "echo {level}"], 3, &["no kernel"]);
+    check(&["--vary", "size=1G|2G", "--limit", "flushes=1", "true"], 2, &["cannot be used with"]);
     check(&["--report", "run.json", "true"], 2, &["exists and is not a report"]);
 }
 

@@ -1,11 +1,14 @@
 //! The I/O bill of a program, in words, as JSON and as a comment of a pull request.
 
 mod markdown;
+mod settings;
 mod text;
 mod words;
 
 use drivelab_analysis::cost::{Bill, Change, Gate, Lifetime};
 use serde_json::{Value, json};
+
+pub use settings::SettingsReport;
 
 /// A bill, with what it was compared with.
 #[derive(Debug, Clone)]

@@ -247,7 +247,7 @@ fn processes(bill: &Bill, look: Look) -> String {
 
 /// A table of the first of many rows; nothing where there are none.
 /// A value to two significant digits: ratings say no more.
-fn two_digits(value: f64) -> f64 {
+pub(super) fn two_digits(value: f64) -> f64 {
     debug_assert!(value.is_finite(), "a lifetime under a program that writes");
     format!("{value:.1e}").parse().unwrap_or(value)
 }

@@ -1,5 +1,7 @@
 //! `cost`: what does a program ask of a disk, exactly, and is it more than before?
 
+mod vary;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -9,10 +11,11 @@ use drivelab_core::{Bytes, Refusal, invalid};
 use drivelab_guest::mounted::FileSystem;
 use drivelab_lab::cost::{Cost, limit_value};
 use drivelab_lab::{input, stage::kernel};
-use drivelab_report::cost::CostReport;
+use drivelab_report::cost::{CostReport, SettingsReport};
 use drivelab_report::text::json_text;
 use drivelab_study::cost::CostFile;
 
+use self::vary::Varied;
 use crate::commands::completion;
 use crate::exit::{Exit, Outcome};
 use crate::output;
@@ -36,6 +39,7 @@ Examples:
   drivelab cost app.toml --json > base.json
   drivelab cost app.toml --against base.json --report comment.md
   drivelab cost app.toml --limit flushes=300 --limit write_bytes=4M --per-hour 60
+  drivelab cost --vary 'filesystem=ext4|xfs|btrfs' --vary 'n=10|100' 'app --commit-every {n}'
 
 Metrics: reads, read_bytes, writes, write_bytes, discards, discard_bytes, flushes, fua, data_bytes,
 metadata_bytes, journal_bytes, syncs (calls), changes (calls that change names or sizes).
@@ -124,6 +128,11 @@ pub(crate) struct CostArgs {
     #[arg(long, value_name = "N")]
     per_hour: Option<f64>,
 
+    /// Make a bill under each value of a setting: filesystem, mount-options, size, memory, or a name
+    /// that the command has in braces; repeatable, for all combinations.
+    #[arg(long, value_name = "NAME=V|V...", conflicts_with_all = ["against", "limit", "report"])]
+    vary: Vec<Varied>,
+
     /// Write the bill as Markdown, for a comment, to this file.
     #[arg(long, value_name = "FILE.md")]
     report: Option<PathBuf>,
@@ -139,11 +148,15 @@ struct Asked {
     base: Option<Bill>,
     per_hour: Option<f64>,
     report: Option<PathBuf>,
+    varied: Vec<Varied>,
 }
 
 /// Runs the command and makes its bill out.
 pub(crate) fn run(arguments: CostArgs, ui: Ui) -> Outcome {
     let asked = Asked::try_from(arguments)?;
+    if !asked.varied.is_empty() {
+        return under_settings(&asked, ui);
+    }
     let cost = Cost::new(&asked.file, &asked.folder)?;
     let progress = Progress::steps(cost.guests() as u64, "guests");
     let bill = cost.bill(&progress.control())?;
@@ -165,6 +178,36 @@ pub(crate) fn run(arguments: CostArgs, ui: Ui) -> Outcome {
         ui.note(&format!("report: {}", path.display()));
     }
     Ok(report.gate.as_ref().map_or(Exit::Done, answer))
+}
+
+/// Makes the bills out under each combination of settings.
+fn under_settings(asked: &Asked, ui: Ui) -> Outcome {
+    let variants = vary::variants(&asked.file, &asked.varied)?;
+    // Before the first guest, not between two of them.
+    let costs: Vec<Cost> = variants
+        .iter()
+        .map(|variant| Cost::new(&variant.file, &asked.folder))
+        .collect::<Result<_, _>>()?;
+    let (all, mut bills) = (variants.len(), Vec::new());
+    for (variant, cost) in variants.into_iter().zip(costs) {
+        ui.note(&format!("bill {} of {all}: {}", bills.len() + 1, variant.values.join(", ")));
+        let progress = Progress::steps(cost.guests() as u64, "guests");
+        let bill = cost.bill(&progress.control())?;
+        drop(progress);
+        let Some(bill) = bill else {
+            ui.warn("interrupted: the bills of the settings before are below");
+            break;
+        };
+        let lifetimes = asked.per_hour.map_or_else(Vec::new, |rate| lifetime(&bill, rate));
+        let report = CostReport { gate: None, lifetimes, per_hour: asked.per_hour, bill };
+        bills.push((variant.values, report));
+    }
+    let exit = if bills.len() < all { Exit::Interrupted } else { Exit::Done };
+    let names = vary::names(&asked.varied);
+    let report = SettingsReport { command: asked.file.command.clone(), names, bills };
+    let text = if ui.json { json_text(&report.to_json()) } else { report.to_text(ui.look()) };
+    ui.result(&text)?;
+    Ok(exit)
 }
 
 /// The exit code of a gate.
@@ -229,8 +272,13 @@ impl TryFrom<CostArgs> for Asked {
             // Before the work is done, not after it.
             output::refuse_other(path, &output::REPORT)?;
         }
+        let varied = arguments.vary.clone();
+        if !(varied.is_empty() || file.limits.is_empty()) {
+            let message = "the limits of the file are for one bill, not for those of `--vary`";
+            return Err(Refusal::request(message).hint("leave out `[limits]`, or `--vary`"));
+        }
         override_with(&mut file, arguments)?;
-        Ok(Self { file, folder, limits, tolerance, base, per_hour, report })
+        Ok(Self { file, folder, limits, tolerance, base, per_hour, report, varied })
     }
 }
 
