@@ -2,8 +2,9 @@
 
 use std::str::FromStr;
 
-use drivelab_core::config::Value as _;
+use drivelab_core::config::{Choice as _, Value as _};
 use drivelab_core::{Bytes, Invalid, Refusal, invalid};
+use drivelab_guest::mounted::FileSystem;
 use drivelab_lab::stage::kernel;
 use drivelab_study::cost::CostFile;
 
@@ -87,8 +88,10 @@ pub(super) fn variants(file: &CostFile, varied: &[Varied]) -> Result<Vec<Variant
 /// Gives a setting of the file system, the guest or the command a value.
 fn set(file: &mut CostFile, name: &str, value: &str) -> Result<(), Refusal> {
     match name {
-        // The name of a file system is checked with the rest of the request.
-        "filesystem" => value.clone_into(&mut file.filesystem),
+        "filesystem" => {
+            let kind = FileSystem::from_name(value).map_err(Refusal::request_error)?;
+            file.filesystem = kind.to_string();
+        }
         "mount-options" => {
             file.mount_options = kernel::mount_options(value).map_err(Refusal::request_error)?;
         }
