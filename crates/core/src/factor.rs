@@ -32,7 +32,7 @@ impl Factor {
             || self.own.contains(&fact)
             || is_among(fact, self.follows)
             || {
-                // A different drive differs in everything that a drive has, and `on` names another one.
+                // A different drive differs in all that a drive has; `on` names another one.
                 ["drive", "on"].contains(&self.name) && !MACHINE.contains(&fact)
             }
             || self.name == "stack" && fact.starts_with("md.")

@@ -190,12 +190,14 @@ fn processor(section: &mut Section) -> Result<Option<[f64; 2]>, ConfigError> {
 /// Runs of one arm on another machine.
 fn elsewhere(section: &mut Section) -> Result<Option<Elsewhere>, ConfigError> {
     let (runs, of) = (section.list::<f64>("elsewhere")?, section.take("elsewhere_of")?);
-    let is_known = |runs: &Vec<f64>| {
-        runs.len() >= RUNS_ELSEWHERE_MIN && runs.iter().all(|it| it.is_finite() && *it > 0.0)
-    };
     match (runs, of) {
         (None, None) => Ok(None),
-        (Some(runs), Some(of)) if is_known(&runs) => Ok(Some(Elsewhere { runs, of })),
+        (Some(runs), Some(of))
+            if runs.len() >= RUNS_ELSEWHERE_MIN
+                && runs.iter().all(|run| run.is_finite() && *run > 0.0) =>
+        {
+            Ok(Some(Elsewhere { runs, of }))
+        }
         (Some(_), Some(_)) => Err(section.error(format!(
             "`elsewhere` has the figures of at least {RUNS_ELSEWHERE_MIN} runs, above zero"
         ))),

@@ -128,8 +128,8 @@ pub(crate) struct CostArgs {
     #[arg(long, value_name = "N")]
     per_hour: Option<f64>,
 
-    /// Make a bill under each value of a setting: filesystem, mount-options, size, memory, or a name
-    /// that the command has in braces; repeatable, for all combinations.
+    /// Make a bill under each value of a setting: filesystem, mount-options, size, memory, or a
+    /// name that the command has in braces; repeatable, for all combinations.
     #[arg(long, value_name = "NAME=V|V...", conflicts_with_all = ["against", "limit", "report"])]
     vary: Vec<Varied>,
 
