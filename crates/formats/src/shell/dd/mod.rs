@@ -17,9 +17,12 @@ use crate::sign::in_a_line;
 /// Maximum number of flags of an operand; dd knows twenty.
 const FLAGS_MAX: usize = 50;
 
+/// Parts of a rate, one of which each summary has: `2 kB/s`, `2 kB/秒`, `4000 bytes/sec`.
+const RATES: [&str; 2] = ["B/", "/sec"];
+
 /// True if a text contains a summary.
 pub fn is_dd(text: &str) -> bool {
-    in_a_line(text, "/s", |line| Summary::read(line).is_some())
+    RATES.iter().any(|part| in_a_line(text, part, |line| Summary::read(line).is_some()))
 }
 
 /// Reads every summary of a text, each as a run; lines of progress are left out.
@@ -80,13 +83,19 @@ fn add(summary: Option<(RangeInclusive<usize>, Summary)>, command: &Command, fou
 }
 
 fn is_count(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit())
+    !text.is_empty() && text.chars().all(is_digit)
 }
 
-/// `1024+0 records in`, in any language.
+fn is_digit(c: char) -> bool {
+    c.is_ascii_digit()
+}
+
+/// `1024+0 records in`, in any language: the counts are first, last or in the middle.
 fn is_records(text: &str) -> bool {
-    let word = text.split_whitespace().next().unwrap_or_default();
-    word.split_once('+').is_some_and(|(whole, part)| is_count(whole) && is_count(part))
+    let mut words = text.split(|c: char| !(c.is_ascii_digit() || c == '+'));
+    words.any(|word| {
+        word.split_once('+').is_some_and(|(whole, part)| is_count(whole) && is_count(part))
+    })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -105,24 +114,51 @@ impl Summary {
     /// (869731 bytes/sec)`.
     fn read(text: &str) -> Option<Self> {
         let text = text.trim();
-        let (bytes, rest) = text.split_once(' ')?;
-        let bytes = decimal(bytes).filter(|_| !bytes.contains('.'))?;
-        if let Some((_, after)) = rest.split_once(" transferred in ") {
+        if let Some((before, after)) = text.split_once(" transferred in ") {
             let (seconds, rate) = after.split_once(' ')?;
             let is_rate = rate.starts_with("sec") && rate.contains("/s");
+            let bytes = amount(before)?;
             return Some(Self { bytes, seconds: decimal(seconds).filter(|_| is_rate)? });
         }
-        // Other languages have their own words for `copied`, and a comma in numbers.
-        let mut parts = rest.rsplitn(3, ", ");
-        let (rate, time) = (parts.next()?, parts.next()?);
-        parts.next()?;
+        // Chinese and Japanese have commas of their own.
+        let text = text.replace(['\u{ff0c}', '\u{3001}'], ", ");
+        let mut parts = text.rsplitn(3, ", ");
+        let (rate, time, rest) = (parts.next()?, parts.next()?, parts.next()?);
         let (_, unit) = split(rate, Comma::Decimal)?;
         // Notes follow the line: `211 MB/s  (!!)`.
-        let unit = unit.split_whitespace().next()?;
-        let (value, of_time) = seconds(time)?;
-        let is_rate = unit.ends_with("B/s") || unit.ends_with("B/с");
-        let unit_ns = ns_of(of_time).or_else(|| (of_time == "с").then_some(1e9))?;
-        is_rate.then_some(Self { bytes, seconds: value * unit_ns / 1e9 })
+        let (amount, per) = unit.split_whitespace().next()?.split_once('/')?;
+        let (value, unit) = seconds(time)?;
+        let seconds = value * seconds_of(unit)?;
+        seconds_of(per).filter(|_| amount.ends_with('B'))?;
+        let summary = Self { bytes: bytes(rest)?, seconds };
+        Some(summary)
+    }
+}
+
+/// The bytes that a summary begins with: `1048576 bytes (1.0 MB) copied`.
+///
+/// Notes have a label before them, `raid: 1048576 bytes (1.0 MB) copied`, and some languages a verb.
+fn bytes(text: &str) -> Option<f64> {
+    match text.split_once('(') {
+        Some((before, _)) => amount(before),
+        None => decimal(text.split_once(' ')?.0).filter(|_| text.starts_with(is_digit)),
+    }
+}
+
+/// The last number of a text that ends with a unit.
+fn amount(text: &str) -> Option<f64> {
+    let unit = text.trim_end().rsplit(is_digit).next()?;
+    let number = text.trim_end().strip_suffix(unit)?;
+    let digits = number.rsplit(|c| !is_digit(c)).next()?;
+    let is_unit = unit.trim_start().starts_with(char::is_alphabetic);
+    decimal(digits).filter(|_| is_unit && is_count(digits))
+}
+
+/// The seconds of a unit of time, in the languages of coreutils that translate it.
+fn seconds_of(unit: &str) -> Option<f64> {
+    match unit {
+        "с" | "c" | "秒" | "초" => Some(1.0),
+        _ => Some(ns_of(unit)? / 1e9),
     }
 }
 

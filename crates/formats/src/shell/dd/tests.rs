@@ -56,6 +56,13 @@ fn every_wording_is_read() {
     check("1000 bytes copied, 0.5 s, 2 kB/s   (!!)", 2000.0);
     check("64 bytes copied, 5.6e-05 s, 1.1 MB/s", 64.0 / 5.6e-5);
     check("1000000 байт (1,0 MB) скопирован, 0,5 s, 2,0 MB/s", 2e6);
+    check("скопировано 1000000 байт (1,0 MB), 0,5 c, 2,0 MB/c", 2e6);
+    check("1000000 字节 (1.0 MB, 977 KiB) 已复制，0.5 s，2.0 MB/s", 2e6);
+    check("1000000字节(1.0 MB)已复制，0.5 秒，2.0 MB/秒", 2e6);
+    check("1000000 バイト (1.0 MB) コピー終了、 0.5 秒、 2.0 MB/秒", 2e6);
+    check("zkopírováno 1000000 bajtů (1,0 MB, 977 KiB), 0,5 s, 2,0 MB/s", 2e6);
+    check("raid-5: 1000000 bytes (1.0 MB) copied, 0.5 s, 2.0 MB/s", 2e6);
+    check("vm2: 1000 bytes transferred in 0.25 secs (4000 bytes/sec)", 4000.0);
     for text in ["1 of 3, 2 s, fine", "12 bytes", "1024+0 records in", "a b, c s, 1 MB/s"] {
         assert!(!is_dd(text), "{text}");
     }
