@@ -11,7 +11,7 @@ mod write;
 
 pub use write::write;
 
-use drivelab_core::csv::{ParseError, lines};
+use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::{Imported, ImportedRun};
 
 use crate::date;
@@ -27,9 +27,19 @@ const BY_ANOTHER: &str = "measured by another program";
 const SETTINGS: [&str; 9] =
     ["* ", "--", "Crystal Dew World", "Profile:", "Test", "Mode:", "Time:", "Date", "OS"];
 
-/// True if a text contains its banner.
+/// True if a text contains its banner, or its rows without the banner of another program.
 pub fn is_crystaldiskmark(text: &str) -> bool {
-    in_a_line(text, BANNER, |line| version(line).is_some())
+    in_a_line(text, BANNER, |line| version(line).is_some()) || is_headless(text)
+}
+
+/// True for the rows of a report that was copied without its first lines.
+fn is_headless(text: &str) -> bool {
+    let others = ["KDiskMark", "Flexible I/O Tester", "disk-mark", "AmorphousDiskMark"];
+    let is_row = |text: &str| {
+        let row = Row::new(Line { number: 1, text }, Some(Direction::Read));
+        matches!(row, Ok(Some(row)) if row.iops.is_some())
+    };
+    in_a_line(text, "IOPS]", is_row) && !others.iter().any(|other| text.contains(other))
 }
 
 /// The version in its banner.
@@ -47,6 +57,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut section = None;
     let mut is_comment = false;
     let mut is_its_own = true;
+    let mut begin = 0;
     for line in lines(text)? {
         let trimmed = line.text.trim();
         if let Some(version) = version(trimmed) {
@@ -78,27 +89,39 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
                 Some(row) => row.add(&mut run.phases, Vec::new(), line)?,
                 None => false,
             };
+            begin = if begin == 0 && is_row { line.number } else { begin };
             if !is_row {
                 found.unknown(line.number, line.text);
             }
         }
     }
-    let is_report = run.line > 0;
-    found.add(run);
-    if is_report {
-        let note = if is_its_own {
-            "CrystalDiskMark reports the fastest of its runs, not their mean."
-        } else {
-            "The text has the form of CrystalDiskMark's; another program measured."
-        };
-        found.note(note.to_owned());
-        if is_its_own && found.is_of_version("2.") {
-            let note = "CrystalDiskMark 2 sends one request at a time, so it cannot show what a \
-                        queue brings; its writes end in the drive's cache where that is on.";
-            found.note(note.to_owned());
-        }
+    if run.line == 0 && !run.phases.is_empty() {
+        run.line = begin;
+        found.note(HEADLESS.to_owned());
+    } else if run.line > 0 {
+        explain(&mut found, is_its_own);
     }
+    found.add(run);
     found.finish("save the result as text after the test finished")
+}
+
+/// What a report says that lacks its banner.
+const HEADLESS: &str = "The first lines of CrystalDiskMark's report are missing: its version is \
+                        unknown, and another program may have printed this form.";
+
+/// Adds what the reports of a text measure.
+fn explain(found: &mut Found, is_its_own: bool) {
+    let note = if is_its_own {
+        "CrystalDiskMark reports the fastest of its runs, not their mean."
+    } else {
+        "The text has the form of CrystalDiskMark's; another program measured."
+    };
+    found.note(note.to_owned());
+    if is_its_own && found.is_of_version("2.") {
+        let note = "CrystalDiskMark 2 sends one request at a time, so it cannot show what a queue \
+                    brings; its writes end in the drive's cache where that is on.";
+        found.note(note.to_owned());
+    }
 }
 
 /// The settings that are kept, in the order of version 8.

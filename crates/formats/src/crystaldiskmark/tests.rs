@@ -211,3 +211,16 @@ fn version_2_is_known_to_send_one_request_at_a_time() {
     let notes = parse(V22).unwrap().notes;
     assert!(notes[1].contains("one request at a time"), "{notes:?}");
 }
+
+#[test]
+fn a_report_without_its_first_lines_is_read() {
+    let text = "[Read]\n  SEQ    1MiB (Q=  8, T= 1):  7079.188 MB/s [   6751.2 IOPS] <  1184.00 us>\n\n\
+                [Write]\n  RND    4KiB (Q=  1, T= 1):    79.188 MB/s [  19333.0 IOPS] <    51.10 us>\n";
+    assert!(is_crystaldiskmark(text));
+    let imported = parse(text).unwrap();
+    let names: Vec<_> = imported.runs[0].phases.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["seq1m_q8t1_read", "rnd4k_q1t1_write"]);
+    assert_eq!((imported.runs[0].line, imported.tool_version.as_str()), (2, ""));
+    assert!(imported.notes[0].contains("version is unknown"), "{:?}", imported.notes);
+    assert!(!is_crystaldiskmark(&format!("disk-mark-me v1\n{text}")));
+}
