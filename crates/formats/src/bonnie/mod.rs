@@ -32,7 +32,12 @@ const HINT: &str =
 
 /// True if a text contains a line of bonnie++ CSV, complete or truncated, or one of its tables.
 pub fn is_bonnie(text: &str) -> bool {
-    in_a_line(text, ",", layout::is_csv) || in_a_line(text, "------", table::is_heading)
+    in_a_line(text, ",", layout::is_csv) || has_table(text)
+}
+
+/// True if a text contains the heading of one of its tables.
+pub fn has_table(text: &str) -> bool {
+    in_a_line(text, "------", table::is_heading)
 }
 
 /// Reads every line of CSV of a text, and skips the tables above it, which are rounded. If there is

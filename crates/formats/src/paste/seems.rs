@@ -10,11 +10,18 @@ const BEGINNING: usize = 1 << 16;
 const KEYS_MAX: usize = 5;
 
 /// Tools whose output is not read, by words that they write.
-const TOOLS: [(&str, &str); 7] = [
+const TOOLS: [(&str, &str); 14] = [
     ("IO500 version", "the output of IO500"),
     ("Filebench Version", "the output of filebench without its line `IO Summary`"),
     ("Total time run:", "the output of `rados bench`"),
     ("[OVERALL], RunTime(ms)", "the output of YCSB"),
+    ("AmorphousDiskMark", "the output of AmorphousDiskMark"),
+    ("ATTO Disk Benchmark", "the output of ATTO Disk Benchmark"),
+    ("phoronix-test-suite ", "commands of the Phoronix Test Suite; give its `composite.xml`"),
+    ("Running: Storage Assessment", "the output of winsat"),
+    ("[CPU]User%", "the output of collectl"),
+    ("SlaveJvm", "the log of a slave of vdbench; give its `totals.html` or `summary.html`"),
+    ("response time histogram", "a histogram of vdbench; give its `totals.html` or `summary.html`"),
     ("HammerDB", "the output of HammerDB"),
     ("# HELP ", OTHER_METRICS),
     ("_bucket{", OTHER_METRICS),
@@ -52,11 +59,11 @@ pub(crate) fn seems(text: &str) -> Option<String> {
             return Some("JSON that is damaged or incomplete".to_owned());
         }
     }
-    if begin.starts_with('<') {
-        return Some(markup(begin));
-    }
     if let Some((_, tool)) = TOOLS.iter().find(|(words, _)| begin.contains(words)) {
         return Some((*tool).to_owned());
+    }
+    if begin.starts_with('<') {
+        return Some(markup(begin));
     }
     let first = begin.lines().next().unwrap_or_default().trim();
     if is_command(first) {
@@ -131,6 +138,9 @@ mod tests {
         check("{\"a\": [1, ", Some("JSON that is damaged or incomplete"));
         check("<?xml version=\"1.0\"?>\n<a:b c=\"d\">", Some("XML of `<a:b>`"));
         check("<!DOCTYPE html><p>", Some("a web page; copy the tool's output from it"));
+        let histogram = "<pre>\nwd=a response time histogram.\n";
+        let what = "a histogram of vdbench; give its `totals.html` or `summary.html`";
+        check(histogram, Some(what));
         check("Total time run:  10.0\n", Some("the output of `rados bench`"));
         check("sudo dd if=x\n", Some("what a shell printed for `sudo dd if=x`"));
         check("a,b\n1,2\n", Some("a table of values separated by commas"));
