@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod ab;
+pub mod asssd;
 pub mod blogbench;
 pub mod bonnie;
 pub mod counters;

@@ -16,8 +16,8 @@ use crate::found::{FIGURES_MAX, quoted_line};
 use crate::paste::{compressed, seems};
 use crate::shell::{bench_sh, dd, hdparm, ioping, pg_test_fsync, yabs};
 use crate::{
-    ab, blogbench, bonnie, crystaldiskmark, diskspd, fsmark, hdtune, hyperfine, kdiskmark, pgbench,
-    phoronix, sysbench, tiotest, wrk,
+    ab, asssd, blogbench, bonnie, crystaldiskmark, diskspd, fsmark, hdtune, hyperfine, kdiskmark,
+    pgbench, phoronix, sysbench, tiotest, wrk,
 };
 
 /// The name of a tool's output, its recogniser, and its parser.
@@ -69,6 +69,7 @@ const READERS: &[Reader] = readers! {
     "vmstat": vmstat::is_vmstat, vmstat::parse;
     "prometheus": prometheus::is_prometheus, prometheus::parse;
     "dd": dd::is_dd, dd::parse;
+    "as-ssd": asssd::is_asssd, asssd::parse;
     "bonnie++": bonnie::is_bonnie, bonnie::parse;
 };
 
@@ -168,9 +169,10 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         None => "not the output of a known tool".to_owned(),
     };
     let hint = "give the complete output of fio (text, terse, JSON or logs), dd, hdparm, ioping, \
-                iostat, diskspd, CrystalDiskMark, KDiskMark, HD Tune, bonnie++ (CSV or table of \
-                1.03, 1.96, 1.97 or 1.98), iozone, IOR, sysbench, pgbench, wrk, the Phoronix Test \
-                Suite (`composite.xml`) or another tool that `drivelab import --help` names";
+                iostat, diskspd, CrystalDiskMark, KDiskMark, AS SSD, HD Tune, bonnie++ (CSV or \
+                table of 1.03, 1.96, 1.97 or 1.98), iozone, IOR, sysbench, pgbench, wrk, the \
+                Phoronix Test Suite (`composite.xml`) or another tool that `drivelab import --help` \
+                names";
     Err(ParseError::new(0, what, hint))
 }
 
@@ -178,8 +180,9 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
 fn several(text: &str, first: usize) -> Result<Imported, ParseError> {
     let (mut parts, mut begins, mut failed) = (Vec::new(), BTreeSet::new(), None);
     for (index, reader) in READERS.iter().enumerate().skip(first) {
-        // The signature of bonnie++ is any line of many commas.
-        if index > first && (reader.name == "bonnie++" || !(reader.is)(text)) {
+        // The signature of bonnie++ is any line of many commas, but its tables have a heading.
+        let is = if reader.name == "bonnie++" { bonnie::has_table } else { reader.is };
+        if index > first && !is(text) {
             continue;
         }
         match (reader.parse)(text) {
@@ -315,6 +318,16 @@ mod tests {
         );
         check("block,arm,value\n1,ide,75\n", Err("not the output of a known tool"));
         check("{\"schema\": \"drivelab.run/1\"}", Err("not the output of a known tool"));
+    }
+
+    #[test]
+    fn tables_of_bonnie_are_read_with_reports_of_other_tools() {
+        let text = "1048576 bytes (1.0 MB) copied, 0.5 s, 2.1 MB/s\n\
+            Version 1.03b       ------Sequential Output------ --Sequential Input- --Random-\n\
+                                -Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--\n\
+            Machine        Size K/sec %CP K/sec %CP K/sec %CP K/sec %CP K/sec %CP  /sec %CP\n\
+            vm             20G           51004  16 16199  12           39591  14 792.9   0\n";
+        assert_eq!(parse(text).unwrap().tool, "dd, bonnie++");
     }
 
     #[test]

@@ -32,13 +32,16 @@ pub fn is_crystaldiskmark(text: &str) -> bool {
     in_a_line(text, BANNER, |line| version(line).is_some()) || is_headless(text)
 }
 
+/// True for a row with its operations a second.
+fn is_row(text: &str) -> bool {
+    let row = Row::new(Line { number: 1, text }, Some(Direction::Read));
+    matches!(row, Ok(Some(row)) if row.iops.is_some())
+}
+
 /// True for the rows of a report that was copied without its first lines.
 fn is_headless(text: &str) -> bool {
+    // These print the same rows, but measure in other ways.
     let others = ["KDiskMark", "Flexible I/O Tester", "disk-mark", "AmorphousDiskMark"];
-    let is_row = |text: &str| {
-        let row = Row::new(Line { number: 1, text }, Some(Direction::Read));
-        matches!(row, Ok(Some(row)) if row.iops.is_some())
-    };
     in_a_line(text, "IOPS]", is_row) && !others.iter().any(|other| text.contains(other))
 }
 
@@ -96,6 +99,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         }
     }
     if run.line == 0 && !run.phases.is_empty() {
+        // Its rows may also be KDiskMark's, whose figures are means.
         run.line = begin;
         found.note(HEADLESS.to_owned());
     } else if run.line > 0 {
@@ -105,7 +109,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     found.finish("save the result as text after the test finished")
 }
 
-/// What a report says that lacks its banner.
+/// The note on a report that lacks its banner.
 const HEADLESS: &str = "The first lines of CrystalDiskMark's report are missing: its version is \
                         unknown, and another program may have printed this form.";
 

@@ -120,7 +120,7 @@ impl Summary {
             let bytes = amount(before)?;
             return Some(Self { bytes, seconds: decimal(seconds).filter(|_| is_rate)? });
         }
-        // Chinese and Japanese have commas of their own.
+        // Chinese and Japanese translations have other commas.
         let text = text.replace(['\u{ff0c}', '\u{3001}'], ", ");
         let mut parts = text.rsplitn(3, ", ");
         let (rate, time, rest) = (parts.next()?, parts.next()?, parts.next()?);
@@ -137,7 +137,7 @@ impl Summary {
 
 /// The bytes that a summary begins with: `1048576 bytes (1.0 MB) copied`.
 ///
-/// Notes have a label before them, `raid: 1048576 bytes (1.0 MB) copied`, and some languages a verb.
+/// Notes have a label before them, `raid: 1048576 bytes (1.0 MB)`, and some languages a verb.
 fn bytes(text: &str) -> Option<f64> {
     match text.split_once('(') {
         Some((before, _)) => amount(before),
@@ -147,6 +147,7 @@ fn bytes(text: &str) -> Option<f64> {
 
 /// The last number of a text that ends with a unit.
 fn amount(text: &str) -> Option<f64> {
+    // Chinese has no blank between the number and its unit.
     let unit = text.trim_end().rsplit(is_digit).next()?;
     let number = text.trim_end().strip_suffix(unit)?;
     let digits = number.rsplit(|c| !is_digit(c)).next()?;
@@ -157,6 +158,7 @@ fn amount(text: &str) -> Option<f64> {
 /// The seconds of a unit of time, in the languages of coreutils that translate it.
 fn seconds_of(unit: &str) -> Option<f64> {
     match unit {
+        // Older Russian translations mix the Latin letter with the Cyrillic one.
         "с" | "c" | "秒" | "초" => Some(1.0),
         _ => Some(ns_of(unit)? / 1e9),
     }
