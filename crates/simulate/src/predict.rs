@@ -2,7 +2,7 @@
 
 use drivelab_core::numbers::float;
 use drivelab_core::record::{JobRecord, Latency};
-use drivelab_core::workload::{Rw, Workload, WorkloadOptions};
+use drivelab_core::workload::{Batches, Pace, Rw, Workload, WorkloadOptions};
 use drivelab_core::{Control, Refusal, Span};
 use drivelab_model::Specimens;
 use drivelab_model::options::{DriveSpec, Precondition};
@@ -167,21 +167,31 @@ struct Run {
 }
 
 impl Run {
-    fn of(total: &JobRecord, most: Option<f64>) -> Self {
+    fn of(total: &JobRecord, load: &Workload, most: Option<f64>) -> Self {
         // A drive that takes no time has a mean of 0, whose logarithm does not exist.
-        let mean_ns = float(total.lat_ns.mean).max(1.0);
+        let iops = most.map_or(total.iops, |most| total.iops.min(most));
+        let mean = lasting_mean_ns(load, iops).unwrap_or(float(total.lat_ns.mean));
+        let mean_ns = mean.max(1.0);
         let flush = total.flush.as_ref().map(|flush| {
             let mean = float(flush.lat_ns.mean).max(1.0);
             (mean, mean * float(flush.lat_ns.n) / float(total.lat_ns.n.max(1)))
         });
         Self {
-            iops: total.iops,
+            iops,
             mean_ns: mean_ns + flush.map_or(0.0, |(_, share)| share),
             flush_ns: flush.map(|(mean, _)| mean),
             lat_ns: total.lat_ns,
             most,
         }
     }
+}
+
+/// The mean latency of a load that keeps its number of requests in progress, by Little's law. Of a
+/// run of a few requests the last ones, behind which no others wait, take less than that.
+fn lasting_mean_ns(load: &Workload, iops: f64) -> Option<f64> {
+    let Pace::Closed { iodepth, think_time: Span::ZERO } = load.pace else { return None };
+    let keeps_its_depth = load.fsync == 0 && load.batches == Batches::default();
+    (keeps_its_depth && iops > 0.0).then(|| f64::from(iodepth) * 1e9 / iops)
 }
 
 /// The numbers that decide the speed of lasting writes.
@@ -320,8 +330,9 @@ impl<'a> Drives<'a> {
             let seed = self.seed.wrapping_add(number);
             let mut drive = ModelledDrive::new(&self.spec, profile, seed)?;
             let record = self.run(&mut drive, load, seed)?;
-            let most = profile.most_per_s(drive.about(), &load.clone().check()?, false);
-            runs.push(Run::of(&record, most));
+            let load = load.clone().check()?;
+            let most = profile.most_per_s(drive.about(), &load, false);
+            runs.push(Run::of(&record, &load, most));
             if self.control.stopped() {
                 // A run that was cut short predicts nothing.
                 return Ok(None);
@@ -381,7 +392,7 @@ impl<'a> Drives<'a> {
             let record = self.run(&mut drive, load, seed)?;
             let load = load.clone().check()?;
             let most = profile.most_per_s(drive.about(), &load, question.lasting);
-            runs.push(Run::of(&record, most));
+            runs.push(Run::of(&record, &load, most));
         }
         for writes in question.flushes() {
             // What earlier loads left in the buffer belongs to no flush that is counted.
@@ -390,7 +401,8 @@ impl<'a> Drives<'a> {
             let number_ios = Some(FLASH_FLUSHES * u64::from(*writes));
             let load = WorkloadOptions { number_ios, runtime: Some(FLUSHING), ..flushing(*writes) };
             let seed = seed.wrapping_add(u64::from(*writes) << 40);
-            runs.push(Run::of(&self.run(&mut drive, &load, seed)?, None));
+            let record = self.run(&mut drive, &load, seed)?;
+            runs.push(Run::of(&record, &load.check()?, None));
         }
         Ok((!self.control.stopped()).then_some(runs))
     }
