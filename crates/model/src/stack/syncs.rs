@@ -76,6 +76,11 @@ impl Queue {
         delayed.then(|| self.pending_since + PATIENCE)
     }
 
+    /// Requests of the host that a flush will end.
+    fn len(&self) -> usize {
+        self.writing.len() + self.pending.len() + self.flushed.len()
+    }
+
     fn is_idle(&self) -> bool {
         self.writing.is_empty() && self.pending.is_empty() && self.flushed.is_empty()
     }
@@ -88,6 +93,8 @@ pub struct HostSyncs<D> {
     rule: Rule,
     /// One for each drive of the host; an array is one drive.
     queues: Vec<Queue>,
+    /// Requests that the host has for one drive: each durable write keeps one until its flush ends.
+    requests: usize,
     /// The size of each of several drives.
     each: Sectors,
     /// Several drives: those that each submitter has written to.
@@ -116,7 +123,9 @@ impl<D: Device> HostSyncs<D> {
         let each = Sectors::new(device.capacity().get() / drives as u64);
         let queues = vec![Queue::EMPTY; drives];
         let (written, parts) = (BTreeMap::new(), BTreeMap::new());
-        Self { device, rule, queues, each, written, parts }
+        let alone = attached.filter(|_| about.arrangement.is_none());
+        let requests = alone.map_or(usize::MAX, |attached| attached.nr_requests);
+        Self { device, rule, queues, requests, each, written, parts }
     }
 
     /// The device.
@@ -236,6 +245,10 @@ impl<D: Device> Device for HostSyncs<D> {
         if self.rule == Rule::AsGiven {
             return self.device.submit(now, request);
         }
+        let is_durable = request.op == Op::Flush || (request.fua && self.rule == Rule::ByFlush);
+        if is_durable && self.queues[0].len() >= self.requests {
+            return Err(request);
+        }
         if request.op == Op::Flush {
             let drives = self.flushed_by(request.submitter);
             self.wait(now, request.id, &drives);
@@ -302,7 +315,9 @@ mod tests {
         while done < COUNT {
             while sent < COUNT && sent - done < depth {
                 let write = Request::write(sent, Lba::new(sent * 16), Sectors::new(16));
-                drive.submit(now, Request { fua: true, ..write }).unwrap();
+                if drive.submit(now, Request { fua: true, ..write }).is_err() {
+                    break;
+                }
                 sent += 1;
             }
             now = drive.next_event().expect("requests are in progress");
@@ -318,6 +333,16 @@ mod tests {
         let measured = [(1, 119), (2, 237), (4, 461), (8, 896)];
         for (depth, expected) in measured {
             let found = rate(drive("seagate-st31000333as", &[]), depth);
+            let ratio = 100 * found / expected;
+            assert!((93..=107).contains(&ratio), "depth {depth}: {found}, measured {expected}");
+        }
+    }
+
+    /// A port with one command has two requests in Linux; measured: 119, 236 and 235 a second.
+    #[test]
+    fn durable_writes_behind_a_taskfile_share_a_flush_two_at_a_time() {
+        for (depth, expected) in [(1, 119), (4, 236), (8, 235)] {
+            let found = rate(drive("seagate-st31000333as", &[("controller", "ide")]), depth);
             let ratio = 100 * found / expected;
             assert!((93..=107).contains(&ratio), "depth {depth}: {found}, measured {expected}");
         }
