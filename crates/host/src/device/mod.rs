@@ -25,7 +25,7 @@ pub use stack::{BackingFile, Mapped, Raid};
 pub(crate) use build::{Machine, attach_function, build, is_ide, redacted_uuid, version};
 pub(crate) use mount::{Volumes, mount_line, unescaped};
 pub(crate) use stack::parse_mdstat;
-pub(crate) use unseen::{FABRIC_MIN, UNSETTLED_MIN, unseen};
+pub(crate) use unseen::{UNSETTLED_MIN, fabric_min, unseen};
 
 use serde::{Deserialize, Serialize};
 

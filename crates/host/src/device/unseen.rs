@@ -12,7 +12,9 @@ use crate::log::{AtaPortLog, Class, ControllerLog, Faults, HostLog, KernelLog, d
 use crate::root::Root;
 
 /// Number of reports of a SAS fabric that are more than one event.
-pub(crate) const FABRIC_MIN: u64 = 10;
+const FABRIC_MIN: u64 = 10;
+/// The same in an excerpt.
+const FABRIC_OF_EXCERPT_MIN: u64 = 2;
 /// Number of failed attempts to bring a link up after which a drive is slow no longer.
 pub(crate) const UNSETTLED_MIN: u64 = 3;
 /// Number of devices that a log adds; no machine has more.
@@ -100,18 +102,19 @@ fn units(number: u32, port: &AtaPortLog, log: &KernelLog) -> Vec<u32> {
         return Vec::new();
     }
     // A link that never came up has no drive.
-    let up =
-        port.links.iter().filter(|(_, link)| link.speed.is_some() || !link.downshifts.is_empty());
+    let up = port.links.iter().filter(|(_, link)| {
+        !link.stays_down && (link.speed.is_some() || !link.downshifts.is_empty())
+    });
     let up: BTreeSet<Option<u32>> = up.map(|(unit, _)| *unit).collect();
     let several = up.iter().any(Option::is_some);
     // The link of a port multiplier leads to no drive.
     let links =
         up.into_iter().filter(|unit| unit.is_some() || !several).map(Option::unwrap_or_default);
-    let faulty = (0..16).filter(|unit| is_faulty(log.faults.get(&name_of(number, Some(*unit)))));
+    let faulty = (0..16).filter(|unit| is_faulty(name_of(number, Some(*unit)).as_str(), log));
     let mut units: BTreeSet<u32> =
         port.devices.keys().copied().chain(links).chain(faulty).collect();
     // A port with faults only has at least one drive, whose number is unknown.
-    let port_is_faulty = is_faulty(log.faults.get(&name_of(number, None)));
+    let port_is_faulty = is_faulty(&name_of(number, None), log);
     let searches = log.faults.get(&name_of(number, None)).is_some_and(never_settles);
     if units.is_empty() && (port_is_faulty || searches || !port.forced.is_empty()) {
         units.insert(0);
@@ -127,13 +130,21 @@ fn never_settles(faults: &Faults) -> bool {
     faults.of(Class::Unsettled).is_some_and(|lines| lines.count >= UNSETTLED_MIN)
 }
 
+/// Number of reports of a SAS fabric that are more than one event.
+pub(crate) fn fabric_min(log: &KernelLog) -> u64 {
+    if log.is_excerpt() { FABRIC_OF_EXCERPT_MIN } else { FABRIC_MIN }
+}
+
 /// Returns whether there are faults other than those of a device that is being searched.
-fn is_faulty(faults: Option<&Faults>) -> bool {
+fn is_faulty(name: &str, log: &KernelLog) -> bool {
     let usual = [Class::Unsettled, Class::Corrected, Class::Reset, Class::Mode];
-    faults.is_some_and(|it| {
-        it.by_class.iter().any(|(class, lines)| {
-            !usual.contains(class) && (*class != Class::Fabric || lines.count >= FABRIC_MIN)
-        })
+    let Some(faults) = log.faults.get(name) else { return false };
+    faults.by_class.iter().any(|(class, lines)| match class {
+        Class::Fabric => lines.count >= fabric_min(log),
+        // Who asks about these lines only has a reason.
+        Class::Corrected => log.is_excerpt() && log.faults.len() == 1,
+        Class::Reset => lines.count > 1 && log.is_excerpt() && !log.names_more_than(name),
+        class => !usual.contains(class),
     })
 }
 
@@ -164,8 +175,8 @@ fn logged_disks(
 /// The disks that the log names, and NVMe controllers of which it names no disk.
 fn disk_names(log: &KernelLog) -> BTreeSet<&str> {
     let mut names: BTreeSet<&str> = log.disks.keys().map(String::as_str).collect();
-    let faulty = log.faults.iter().filter(|(_, faults)| is_faulty(Some(faults)));
-    names.extend(faulty.map(|(name, _)| disk_of(name)).filter(|name| kind_of(name).is_some()));
+    let faulty = log.faults.keys().filter(|name| is_faulty(name, log));
+    names.extend(faulty.map(|name| disk_of(name)).filter(|name| kind_of(name).is_some()));
     let controllers = log.units.iter().filter(|(_, unit)| unit.function.is_some());
     for (name, _) in controllers {
         let start = format!("{name}n");
@@ -299,10 +310,10 @@ fn faulty_rest(known: &[&Device], machine: &Machine) -> Vec<Device> {
         covered.extend(device.fault_names(&machine.log));
     }
     let log = &machine.log;
-    let rest = log.faults.iter().filter(|(name, faults)| {
-        !covered.contains(*name) && is_faulty(Some(faults)) && !name.starts_with("ata")
+    let rest = log.faults.keys().filter(|name| {
+        !covered.contains(*name) && is_faulty(name, log) && !name.starts_with("ata")
     });
-    rest.filter_map(|(name, _)| faulty(name, log)).collect()
+    rest.filter_map(|name| faulty(name, log)).collect()
 }
 
 /// A device of which the log reports faults, and nothing else.
@@ -310,14 +321,19 @@ fn faulty(name: &str, log: &KernelLog) -> Option<Device> {
     let is_pci = crate::log::is_address(name);
     let is_usb = name.contains('-') && name.starts_with(|c: char| c.is_ascii_digit());
     let stores = log.units.get(name).is_some_and(|unit| unit.stores);
-    let is_adapter = is_pci || name.starts_with("mpt") || name == "aacraid";
+    let is_adapter = is_pci
+        || name.starts_with("mpt")
+        || name == "aacraid"
+        || name.starts_with("hv_storvsc")
+        || name.starts_with("pcieport ") && log.is_about_port();
     let is_address =
         name.split(':').count() > 1 && name.split(':').all(|part| part.parse::<u64>().is_ok());
     let is_host = name.strip_prefix("host").is_some_and(|it| it.parse::<u32>().is_ok());
     // The connection of an iSCSI session: its disks have names only in other messages.
     let is_session = name.starts_with("connection");
     // Other devices than disks, and removable media, fail as well.
-    if !(is_adapter || is_address || is_host || is_session || is_usb && stores) {
+    let is_asked = is_usb && log.is_excerpt() && !log.names_more_than(name);
+    if !(is_adapter || is_address || is_host || is_session || is_usb && stores || is_asked) {
         return None;
     }
     let of_usb = log.faults.get(name).is_some_and(Faults::is_of_usb_host);

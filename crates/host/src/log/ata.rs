@@ -9,9 +9,9 @@ use super::{KernelLog, Lines, entry};
 use crate::speed::Speed;
 
 /// Highest number of a port: they are counted from the boot on, and a loaded driver counts further.
-const PORT_MAX: u32 = 1023;
+pub(super) const PORT_MAX: u32 = 1023;
 /// The port multiplier itself (`SATA_PMP_CTRL_PORT`), the highest unit of a port.
-const UNIT_MAX: u32 = 15;
+pub(super) const UNIT_MAX: u32 = 15;
 
 /// Bits of `SError` that a drive which is plugged in, unplugged or put to sleep sets as well:
 /// `PHYRdyChg`, `CommWake` (Serial ATA 3.0, 14.2.2).
@@ -53,6 +53,8 @@ pub struct AtaLinkLog {
     pub line: Option<String>,
     /// Lines about its being slowed down after errors.
     pub downshifts: Lines,
+    /// True if it was found down and never came up.
+    pub(crate) stays_down: bool,
 }
 
 /// The log's line about a drive's native command queuing.
@@ -171,7 +173,10 @@ impl KernelLog {
     }
 
     /// A link that is up, or down, is no longer being searched.
-    fn settle(&mut self, number: u32, unit: Option<u32>) {
+    pub(super) fn settle(&mut self, number: u32, unit: Option<u32>) {
+        if !self.faults.values().any(|faults| faults.of(Class::Unsettled).is_some()) {
+            return;
+        }
         for unit in [None, unit, Some(0), Some(1)] {
             if let Some(faults) = self.faults.get_mut(&name_of(number, unit)) {
                 faults.by_class.remove(&Class::Unsettled);
@@ -180,17 +185,44 @@ impl KernelLog {
     }
 
     fn ata_fault(&mut self, number: u32, unit: Option<u32>, rest: &str, message: &str) -> bool {
-        let Some(port) = self.ports.get_mut(&number) else { return false };
-        let report = port.fault(unit, rest);
+        self.ata_part((number, unit), ReportLine::parse(rest), message)
+    }
+
+    /// Reads a part of a report.
+    pub(super) fn ata_part(
+        &mut self,
+        (number, unit): (u32, Option<u32>),
+        line: ReportLine,
+        message: &str,
+    ) -> bool {
+        let Some(found) = self.ports.get_mut(&number) else { return false };
+        let report = found.fault(unit, line);
         if report == Report::Nothing {
             return false;
         }
         self.reporting = Some((number, unit));
         self.reported = (self.lines, self.at_s);
+        if line == ReportLine::Failed {
+            if self.lines <= super::EXCERPT_LINES_MAX {
+                self.unresolved.entry((number, unit)).or_insert_with(|| message.to_owned());
+            }
+        } else if line != ReportLine::Command(None) {
+            self.unresolved.remove(&(number, unit));
+        }
         if let Report::Fault(class) = report {
             self.add_fault(&name_of(number, unit), class, message);
         }
         true
+    }
+
+    /// Adds failed commands whose result is not in the log, as in some excerpts.
+    pub(super) fn add_unresolved(&mut self) {
+        for ((number, unit), message) in std::mem::take(&mut self.unresolved) {
+            let name = name_of(number, unit);
+            if self.is_excerpt() && !self.faults.contains_key(&name) {
+                self.add_fault(&name, Class::Command, &message);
+            }
+        }
     }
 
     /// `res 40/00:... Emask 0x4 (timeout)`, the second line of a report that names no drive.
@@ -199,6 +231,7 @@ impl KernelLog {
             return false;
         }
         let Some((number, unit)) = self.reporting else { return false };
+        self.unresolved.remove(&(number, unit));
         self.ata_fault(number, unit, message, message)
     }
 }
@@ -210,7 +243,11 @@ pub(crate) fn name_of(port: u32, unit: Option<u32>) -> String {
 
 /// Splits `ata2.01: text` into 2, 1 and the text.
 fn prefix(message: &str) -> Option<(u32, Option<u32>, &str)> {
+    // libsas writes `sas: ata2: end_device-1:0:9: cmd error handler`.
+    let message = message.strip_prefix("sas: ").unwrap_or(message);
     let (name, rest) = message.strip_prefix("ata")?.split_once(": ")?;
+    // Synology's kernels add the number of the bay: `ata4 (slot 1): `.
+    let name = name.split_once(" (slot ").map_or(name, |(name, _)| name);
     let (port, unit) = match name.split_once('.') {
         Some((port, unit)) => (port, Some(unit.split('.').next()?.parse().ok()?)),
         None => (name, None),
@@ -226,6 +263,9 @@ impl AtaPortLog {
         if up.is_none() && slower.is_none() {
             let down = rest.starts_with("SATA link down");
             self.down |= down;
+            if let Some(link) = self.links.get_mut(&unit).filter(|_| down) {
+                link.stays_down = link.line.is_none();
+            }
             return down;
         }
         self.down &= up.is_none();
@@ -237,6 +277,7 @@ impl AtaPortLog {
             link.speed = link.limit.or(link.speed);
         }
         if let Some(up) = up {
+            link.stays_down = false;
             link.speed = Speed::parse(up);
             link.fastest = link.fastest.max(link.speed);
             // `SControl` shows the limit in force, also after a reset.
@@ -271,28 +312,76 @@ impl AtaPortLog {
     }
 
     /// Reads a line as a report of a fault.
-    fn fault(&mut self, unit: Option<u32>, rest: &str) -> Report {
-        if let Some(exception) = rest.strip_prefix("exception Emask ") {
-            self.reporting = Some((unit, None));
-            let is_fault = serror_is_fault(exception);
-            return if is_fault { Report::Fault(Class::Link) } else { Report::Part };
-        }
-        if rest.starts_with("failed command: ") {
-            self.reporting = Some((unit, None));
-            return Report::Part;
-        }
-        if matches!(rest, "disabled" | "disable device") {
-            return if self.down { Report::Part } else { Report::Fault(Class::Lost) };
-        }
-        let Verdict::Fault(class) = look_up(Source::Ata, rest) else {
-            return if rest.starts_with("cmd ") { Report::Part } else { Report::Nothing };
+    fn fault(&mut self, unit: Option<u32>, part: ReportLine) -> Report {
+        let (class, is_error) = match part {
+            ReportLine::Exception { is_fault } => {
+                self.reporting = Some((unit, None));
+                return if is_fault { Report::Fault(Class::Link) } else { Report::Part };
+            }
+            ReportLine::Failed => {
+                self.reporting = Some((unit, None));
+                return Report::Part;
+            }
+            ReportLine::Disabled => {
+                return if self.down { Report::Part } else { Report::Fault(Class::Lost) };
+            }
+            ReportLine::Command(None) => return Report::Part,
+            ReportLine::Other => return Report::Nothing,
+            ReportLine::Command(Some(class)) | ReportLine::Result(class) => (class, false),
+            ReportLine::Error(class) => (class, true),
         };
-        let repeats = rest.starts_with("error: {")
+        let repeats = is_error
             && self
                 .reporting
                 .is_some_and(|(_, last)| last.is_some() && last != Some(Class::Timeout));
         self.reporting = Some((unit, Some(class)));
         if repeats { Report::Part } else { Report::Fault(class) }
+    }
+}
+
+/// A line of libata's report of a fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ReportLine {
+    /// `exception Emask 0x10 SAct 0x1 SErr 0x400100 action 0x6 frozen`.
+    Exception {
+        /// True if `SErr` reports a fault.
+        is_fault: bool,
+    },
+    /// `failed command: READ FPDMA QUEUED`.
+    Failed,
+    /// `disabled`.
+    Disabled,
+    /// `cmd 60/08:...`, with the result if it follows.
+    Command(Option<Class>),
+    /// `error: { UNC }`.
+    Error(Class),
+    /// Any other that reports a fault: `res 41/40:... Emask 0x409 (media error)`.
+    Result(Class),
+    /// It reports none.
+    Other,
+}
+
+impl ReportLine {
+    pub(super) fn parse(rest: &str) -> Self {
+        if let Some(exception) = rest.strip_prefix("exception Emask ") {
+            return Self::Exception { is_fault: serror_is_fault(exception) };
+        }
+        if rest.starts_with("failed command: ") {
+            return Self::Failed;
+        }
+        if matches!(rest, "disabled" | "disable device") {
+            return Self::Disabled;
+        }
+        let class = match look_up(Source::Ata, rest) {
+            Verdict::Fault(class) => Some(class),
+            _ => None,
+        };
+        match class {
+            _ if rest.starts_with("cmd ") => Self::Command(class),
+            Some(class) if rest.starts_with("error: {") => Self::Error(class),
+            Some(class) => Self::Result(class),
+            None => Self::Other,
+        }
     }
 }
 
@@ -309,7 +398,7 @@ enum Report {
 
 /// Returns whether `SErr` in `0x10 SAct 0x1 SErr 0x400100 action 0x6 frozen` reports more than a
 /// drive that is plugged in, unplugged or woken.
-fn serror_is_fault(exception: &str) -> bool {
+pub(super) fn serror_is_fault(exception: &str) -> bool {
     let Some((_, text)) = exception.split_once("SErr 0x") else { return false };
     let digits = text.split(|c: char| !c.is_ascii_hexdigit()).next().unwrap_or("");
     let error = u32::from_str_radix(digits, 16).unwrap_or(0);

@@ -31,6 +31,8 @@ classes! {
     Link = "link",
     /// A command was not answered in time.
     Timeout = "timeout",
+    /// The journal of a file system waited for the device for minutes.
+    Stall = "stall",
     /// A command was done, but its interrupt did not arrive.
     Interrupt = "interrupt",
     /// The device was reset, and may have been attached again only.

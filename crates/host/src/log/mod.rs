@@ -6,7 +6,10 @@
 mod ata;
 mod controller;
 mod disk;
+mod effect;
 mod fault;
+mod flood;
+mod foreign;
 mod messages;
 mod pairs;
 mod reading;
@@ -15,6 +18,7 @@ pub use ata::{AtaDeviceLog, AtaLinkLog, AtaPortLog, NcqLine};
 pub use controller::ControllerLog;
 pub use disk::{DiskLog, HostLog, ScsiLog, UnitLog};
 pub use fault::Faults;
+pub use foreign::foreign;
 pub use messages::Class;
 pub use reading::ring;
 
@@ -22,6 +26,7 @@ pub(crate) use reading::unpacked;
 
 pub(crate) use ata::name_of;
 pub(crate) use controller::{is_address, is_of_storage};
+pub(crate) use effect::Effect;
 pub(crate) use fault::{Events, disk_of, port_name};
 
 use std::collections::BTreeMap;
@@ -35,6 +40,8 @@ const NAMES_MAX: usize = 4096;
 const UNDERSTOOD_MAX: usize = 1 << 16;
 /// Size limit of these lines.
 const UNDERSTOOD_BYTES_MAX: usize = 8 << 20;
+/// Number of lines up to which a log without the kernel's first line is taken for an excerpt.
+const EXCERPT_LINES_MAX: u64 = 200;
 /// Number of lines kept verbatim as evidence of one thing.
 const LINES_KEPT: usize = 3;
 /// The part of such a line that is kept; the kernel's are shorter.
@@ -120,15 +127,16 @@ pub struct KernelLog {
     pub understood: Vec<String>,
     /// Size of these lines; its limit once there was one that was not kept.
     understood_bytes: usize,
-    /// The fault that the latest message added, if it had no other effect; kept only when no more
-    /// lines are.
-    added: Option<(String, Class)>,
+    /// All that the latest message did, if that is known; kept only when no more lines are.
+    effect: Option<Effect>,
     /// True if there were any lines.
     pub present: bool,
     /// Number of lines.
     pub lines: u64,
     /// True if a line begins with a time, a level or a host, as those of a kernel log do.
     pub stamped: bool,
+    /// Number of lines about ports of PCI Express.
+    port_lines: u64,
     /// Number of lines that were looked at, and of those that begin so.
     looked: (u64, u64),
     /// True if a compressed file ended in the middle.
@@ -147,6 +155,8 @@ pub struct KernelLog {
     ranges: BTreeMap<u64, String>,
     /// The ATA port and drive of the latest report of a fault.
     reporting: Option<(u32, Option<u32>)>,
+    /// Reports that end before the result of the failed command.
+    unresolved: BTreeMap<(u32, Option<u32>), String>,
     /// The line and the time of that report.
     reported: (u64, Option<u64>),
     /// The SCSI addresses of drives on ATA ports, as messages pair them; `None` where they
@@ -156,6 +166,8 @@ pub struct KernelLog {
     events: Events,
     /// The SCSI host whose bridge is being reset.
     resetting: Option<u32>,
+    /// The beginning of a message that Linux 3.14 to 3.17 writes in two lines, and its number.
+    begun: Option<(u64, String)>,
     /// The line in which an adapter reported a command, and its number.
     adapter: Option<(u64, String)>,
     /// Ports of PCI Express by the bus behind them: `0000:03`.
@@ -199,6 +211,25 @@ impl KernelLog {
             && self.faults.is_empty())
     }
 
+    /// Returns whether it is a few lines that a person chose: one of them stands for many.
+    pub(crate) fn is_excerpt(&self) -> bool {
+        self.release.is_none() && self.lines <= EXCERPT_LINES_MAX
+    }
+
+    /// Returns whether it names another disk, or another device with faults, than this one.
+    pub(crate) fn names_more_than(&self, name: &str) -> bool {
+        !self.disks.is_empty()
+            || !self.ports.is_empty()
+            || self.units.values().any(|unit| unit.stores || unit.function.is_some())
+            || self.faults.keys().any(|other| other != name)
+    }
+
+    /// Returns whether nearly all lines are about ports of PCI Express: only then a port of which
+    /// nothing else is known is of interest.
+    pub(crate) fn is_about_port(&self) -> bool {
+        self.is_excerpt() && self.port_lines * 4 >= self.lines * 3
+    }
+
     /// The port `ata<number>`.
     pub fn port(&self, number: u32) -> Option<&AtaPortLog> {
         self.ports.get(&number)
@@ -208,11 +239,6 @@ impl KernelLog {
     pub(crate) fn bridge_of(&self, function: &str) -> Option<&str> {
         let (bus, _) = function.rsplit_once(':')?;
         self.bridges.get(bus).map(String::as_str)
-    }
-
-    /// Returns whether a message of a fault does nothing but add to its count.
-    fn only_counts(&self) -> bool {
-        self.is_full() && self.events.excuse_nothing()
     }
 
     /// Returns whether no further lines are kept for a capture.
@@ -226,6 +252,25 @@ impl KernelLog {
             return;
         }
         self.lines += 1;
+        if message.starts_with("sd ") && message.trim_end().ends_with(']') {
+            self.begun = Some((self.lines, message.trim_end().to_owned()));
+        } else if let Some((line, begun)) = self.begun.take()
+            && line + 1 == self.lines
+            && (message.starts_with("Sense Key : ") || message.starts_with("Add. Sense: "))
+        {
+            self.whole(&format!("{begun} {message}"), indented);
+            // Alone it says nothing.
+            self.effect = None;
+            return;
+        }
+        self.whole(message, indented);
+        if self.begun.is_some() {
+            self.effect = None;
+        }
+    }
+
+    /// Reads a whole message.
+    fn whole(&mut self, message: &str, indented: bool) {
         if let Some(rest) = message.strip_prefix("Linux version ") {
             // A log may contain several boots, of which the last is the present one.
             let release = rest.split(' ').next().map(str::to_owned);
@@ -246,12 +291,15 @@ impl KernelLog {
         if let Some(text) = command_line {
             self.command_line.get_or_insert_with(|| text.trim().to_owned());
         }
-        let understood = self.ata_line(message)
-            || self.ata_result(message)
-            || self.fault_line(message)
-            || self.controller_line(message, indented)
-            || self.disk_line(message)
-            || message.starts_with("Linux version ");
+        self.effect = None;
+        let by_fault =
+            self.ata_line(message) || self.ata_result(message) || self.fault_line(message);
+        let by_other =
+            !by_fault && (self.controller_line(message, indented) || self.disk_line(message));
+        if by_other {
+            self.effect = None;
+        }
+        let understood = by_fault || by_other || message.starts_with("Linux version ");
         let space = UNDERSTOOD_BYTES_MAX.saturating_sub(self.understood_bytes);
         if self.understood.len() >= UNDERSTOOD_MAX || message.len() + 16 > space {
             self.understood_bytes = UNDERSTOOD_BYTES_MAX;

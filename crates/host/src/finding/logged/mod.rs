@@ -7,16 +7,16 @@ use drivelab_core::outline::Severity;
 
 use self::remedy::Faults;
 use super::context::{Context, Findings};
-use crate::device::{Device, FABRIC_MIN, Kind, UNSETTLED_MIN};
+use crate::device::{Device, Kind, UNSETTLED_MIN, fabric_min};
 use crate::found::FindingId;
-use crate::log::{Class, Lines};
+use crate::log::{Class, KernelLog, Lines};
 
 /// Number of resets of a SCSI device from which on they are no longer those of its attachment.
 const RESETS_MIN: u64 = 3;
 
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     let mut faults = context.device.faults(&context.machine.log);
-    sort_out(context.device, &mut faults);
+    sort_out(context.device, &context.machine.log, &mut faults);
     for rule in RULES {
         let found: Vec<&Lines> =
             rule.classes.iter().filter_map(|class| faults.get(class)).collect();
@@ -85,6 +85,12 @@ const RULES: &[Rule] = &[
                   after the time limit only",
     },
     Rule {
+        id: FindingId::CommandTimeouts,
+        severity: Severity::Warn,
+        classes: &[Class::Stall],
+        message: "the journal of a file system waited for the device for minutes",
+    },
+    Rule {
         id: FindingId::CommandErrors,
         severity: Severity::Warn,
         classes: &[Class::Command, Class::Discard, Class::WriteZeroes],
@@ -129,7 +135,7 @@ const RULES: &[Rule] = &[
 ];
 
 /// Removes what follows from another fault, or is usual in that number.
-fn sort_out(device: &Device, faults: &mut Faults) {
+fn sort_out(device: &Device, log: &KernelLog, faults: &mut Faults) {
     // A device that never settled failed, if it is a drive at all.
     if let Some(lines) = faults.remove(&Class::Unsettled)
         && (device.model.is_some() || device.kind == Kind::Ata && lines.count >= UNSETTLED_MIN)
@@ -146,6 +152,7 @@ fn sort_out(device: &Device, faults: &mut Faults) {
         .any(|class| faults.contains_key(class))
     {
         faults.remove(&Class::Command);
+        faults.remove(&Class::Stall);
     }
     if count(faults, Class::Command) > 0 {
         faults.remove(&Class::Io);
@@ -155,7 +162,7 @@ fn sort_out(device: &Device, faults: &mut Faults) {
     if !faults.contains_key(&Class::Timeout) && resets < RESETS_MIN && !(usb && resets > 1) {
         faults.remove(&Class::Reset);
     }
-    if count(faults, Class::Fabric) < FABRIC_MIN {
+    if count(faults, Class::Fabric) < fabric_min(log) {
         faults.remove(&Class::Fabric);
     }
     // A single message about the journal or a probe may be of a device that is no file system.

@@ -24,6 +24,7 @@ pub(super) fn of(id: FindingId, context: &Context<'_>, faults: &Faults) -> Strin
         FindingId::MediumErrors => medium(way, device),
         FindingId::LinkErrors => link(way, device),
         FindingId::CommandTimeouts if only(faults, Class::Interrupt) => interrupt().to_owned(),
+        FindingId::CommandTimeouts if only(faults, Class::Stall) => stall(device),
         FindingId::CommandTimeouts => timeout(way, device),
         FindingId::DeviceLost => lost(way, device),
         FindingId::CommandErrors => command(way, device, faults),
@@ -42,6 +43,17 @@ fn only(faults: &Faults, class: Class) -> bool {
         && ![Class::Timeout, Class::Reset, Class::Command]
             .iter()
             .any(|other| faults.contains_key(other))
+}
+
+/// The remedy of a device that answers late, without an error.
+fn stall(device: &Device) -> String {
+    format!(
+        "the device, or one below it, answered too late: look in the log for errors of another \
+         device at that time, and watch `drivelab inspect {name} --watch` under the same load. If \
+         it only has too much to write, a lower `vm.dirty_bytes` shortens the waiting (undo: `sudo \
+         sysctl vm.dirty_ratio=20`)",
+        name = device.name
+    )
 }
 
 /// The device file, for a command.

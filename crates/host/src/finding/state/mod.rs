@@ -133,7 +133,8 @@ fn pcie_errors(context: &Context<'_>, findings: &mut Findings) {
     let errors = &device.pcie.errors;
     let faults = device.faults(&context.machine.log);
     let [repeated, lost] = [Class::Corrected, Class::Uncorrected].map(|class| faults.get(&class));
-    let repeated = repeated.filter(|lines| lines.count >= CORRECTED_LINES_MIN);
+    let excerpt = context.machine.log.is_excerpt();
+    let repeated = repeated.filter(|lines| excerpt || lines.count >= CORRECTED_LINES_MIN);
     let corrected = errors.corrected.filter(|count| *count >= CORRECTED_MIN);
     // Non-fatal ones include requests that a device does not support, which probing makes.
     let nonfatal = errors.nonfatal.filter(|count| *count > 0);

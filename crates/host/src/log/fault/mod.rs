@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 use memchr::memchr_iter;
 
 use self::name::{Named, named};
-use self::usual::Excuse;
+use super::effect::Effect;
 use super::messages::{Class, Source, Verdict, look_up};
 use super::{KernelLog, Lines, entry};
 
 pub(super) use self::name::is_ide;
 pub(crate) use self::name::{disk_of, port_name};
 pub(crate) use self::usual::Events;
+use self::usual::Excuse;
 pub(super) use self::usual::SLEEP;
 
 /// The faults of one name, by kind.
@@ -51,6 +52,21 @@ impl KernelLog {
         faults.by_class.entry(class).or_default().add_at(message, at);
     }
 
+    /// Adds a fault, unless an event excuses it; returns whether it is one.
+    pub(super) fn add_unless_excused(&mut self, name: &str, class: Class, message: &str) -> bool {
+        match self.excuse(name, class, message) {
+            Some(Excuse::Usual) => false,
+            Some(Excuse::Unplugged) => {
+                self.add_fault(name, Class::Unplugged, message);
+                false
+            }
+            None => {
+                self.add_fault(name, class, message);
+                true
+            }
+        }
+    }
+
     /// Removes the faults of a name that the kernel uses for another device from now on, and those
     /// of its partitions. Data that was lost at an unplugging stays lost.
     pub(super) fn forget(&mut self, name: &str) {
@@ -80,36 +96,45 @@ impl KernelLog {
         let address = if source == Source::Scsi { self.note_address(message) } else { None };
         let class = match look_up(source, text) {
             Verdict::Fault(class) => of_operation(source, class, message),
-            Verdict::Usual => return true,
-            Verdict::Unknown => return self.settles(source, &name, text),
-        };
-        match self.excuse(&name, class, message) {
-            Some(Excuse::Usual) => return true,
-            Some(Excuse::Unplugged) => {
-                self.add_fault(&name, Class::Unplugged, message);
+            Verdict::Usual => {
+                self.note_effect(|| Effect::Nothing);
                 return true;
             }
-            None => {}
-        }
-        match source {
-            Source::Md => self.add_md_fault(&name, class, text, message),
-            Source::Scsi => {
-                self.add_fault(&name, class, message);
-                if let Some(address) = address {
-                    self.pair_report(address);
+            Verdict::Unknown => {
+                let is_event = self.settles(source, &name, text);
+                if !is_event && !message.starts_with("usb ") {
+                    self.note_effect(|| Effect::Nothing);
                 }
-                self.note_usb_host(&name, text);
+                return is_event;
+            }
+        };
+        match source {
+            Source::Md => match self.excuse(&name, class, message) {
+                Some(Excuse::Usual) => {}
+                Some(Excuse::Unplugged) => self.add_fault(&name, Class::Unplugged, message),
+                None => self.add_md_fault(&name, class, text, message),
+            },
+            Source::Scsi => {
+                if self.add_unless_excused(&name, class, message) {
+                    if let Some(address) = address {
+                        self.pair_report(address);
+                    }
+                    self.note_usb_host(&name, text);
+                }
+                if !name.starts_with("host") {
+                    let address = address.map(str::to_owned);
+                    self.note_effect(|| Effect::Scsi { name: name.into_owned(), class, address });
+                }
             }
             Source::Usb => {
-                self.add_fault(&name, class, message);
-                self.note_usb_reset(&name);
+                if self.add_unless_excused(&name, class, message) {
+                    self.note_usb_reset(&name);
+                }
+                self.note_effect(|| Effect::Usb { name: name.into_owned(), class });
             }
             _ => {
-                self.add_fault(&name, class, message);
-                // A reset is excused by a resume.
-                if self.is_full() && class != Class::Reset {
-                    self.added = Some((name.into_owned(), class));
-                }
+                self.add_unless_excused(&name, class, message);
+                self.note_effect(|| Effect::Fault { name: name.into_owned(), class });
             }
         }
         true
@@ -168,7 +193,7 @@ impl KernelLog {
         }
     }
 
-    fn note_usb_reset(&mut self, location: &str) {
+    pub(super) fn note_usb_reset(&mut self, location: &str) {
         let Some(host) = self.resetting.take() else { return };
         if let Some(host) = entry(&mut self.hosts, host) {
             host.usb.get_or_insert_with(|| location.to_owned());

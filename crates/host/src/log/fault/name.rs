@@ -40,6 +40,8 @@ pub(super) fn named(message: &str) -> Option<Named<'_>> {
         "Buffer" | "lost" => buffer(message),
         "Read-error" | "Write-error" => swapped(rest),
         "SCSI" => old_scsi(rest),
+        "INFO" => waiting(rest),
+        "hv_storvsc" => hyper_v(message, rest),
         _ if first.starts_with("md/raid") => md(message),
         _ if is_ide(first) => after_name(Source::Ide, message),
         _ if is_numbered(first, "connection") => after_name(Source::Hba, message),
@@ -107,6 +109,25 @@ fn old_scsi(rest: &str) -> Option<Named<'_>> {
     let is_address = address.split(' ').filter(|part| part.parse::<u32>().is_ok()).count() == 4;
     let name = Cow::Owned(address.replace(' ', ":"));
     is_address.then_some(Named { source: Source::Scsi, name, text })
+}
+
+/// `INFO: task jbd2/vdb1-8:1114 blocked for more than 120 seconds.`
+fn waiting(rest: &str) -> Option<Named<'_>> {
+    let (task, text) = rest.trim_start().strip_prefix("task ")?.split_once(':')?;
+    let (_, text) = text.split_once(' ')?;
+    let name = match task.split_once('/')? {
+        ("jbd2", name) => name.strip_suffix("-8").filter(|name| *name != "dm").unwrap_or(name),
+        ("xfsaild", name) => name,
+        _ => return None,
+    };
+    Some(Named::new(Source::Block, name, text))
+}
+
+/// `hv_storvsc f8b3781b-1e82-4818-a1c3-63d806ec15bb: tag#59 cmd 0x28 status: scsi 0x2 srb 0xa`.
+fn hyper_v<'m>(message: &'m str, rest: &'m str) -> Option<Named<'m>> {
+    let (device, text) = rest.split_once(": ")?;
+    let name = &message[..message.len() - rest.len() + device.len()];
+    (!device.contains(' ')).then_some(Named::new(Source::Hba, name, text))
 }
 
 /// Returns whether it is `hda`, a name of the old drivers for IDE.

@@ -81,7 +81,7 @@ impl Events {
 
 /// The reason why a fault is not one of the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Excuse {
+pub(in crate::log) enum Excuse {
     /// It is usual.
     Usual,
     /// The device was unplugged while it was in use.
@@ -114,8 +114,19 @@ impl KernelLog {
             self.events.resumed = Some(now);
             return true;
         }
+        let is_short = self.lines <= super::super::EXCERPT_LINES_MAX;
+        self.port_lines += u64::from(is_short && message.starts_with("pcieport "));
         if message.starts_with("pcieport ") && message.ends_with("Card not present") {
             self.events.pulled = Some(now);
+            return true;
+        }
+        // A dock was unplugged, or a driver detached: the controller is gone with all that it said.
+        if let Some((address, text)) =
+            message.strip_prefix("xhci_hcd ").and_then(|rest| rest.split_once(": "))
+            && text.starts_with("USB bus ")
+            && text.ends_with(" deregistered")
+        {
+            self.forget(address);
             return true;
         }
         let Some((location, text)) =
@@ -224,7 +235,7 @@ impl KernelLog {
     }
 
     /// Returns the reason why a fault is not one of the device.
-    pub(super) fn excuse(&self, name: &str, class: Class, message: &str) -> Option<Excuse> {
+    pub(in crate::log) fn excuse(&self, name: &str, class: Class, message: &str) -> Option<Excuse> {
         if class == Class::Reset && self.has_just_resumed() {
             return Some(Excuse::Usual);
         }

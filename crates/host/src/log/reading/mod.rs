@@ -185,8 +185,16 @@ struct Reading {
     parts: usize,
     /// The messages that are counted without being read again.
     known: Repeats,
-    /// The one that the line repeats, and its time.
-    repeat: Option<((usize, usize), u64)>,
+    /// The one that the line repeats.
+    repeat: Option<Repeated>,
+}
+
+/// A line that is not read in full.
+struct Repeated {
+    /// The message that it repeats; `None` for libata's reports.
+    slot: Option<(usize, usize)>,
+    /// Its time, if it has the kernel's stamp.
+    seconds: Option<u64>,
 }
 
 /// The part of a line that is read.
@@ -197,22 +205,50 @@ fn beginning(line: &str) -> &str {
 }
 
 impl Reading {
-    /// Takes a line that says the same as one before. Only if no further lines are kept for a
-    /// capture, and no fault is excused: then it adds to a count, and nothing else.
+    /// Takes a line that says the same as one before, or is one of libata's reports. Only if no
+    /// further lines are kept for a capture.
     fn repeats(&mut self, line: &[u8]) -> bool {
         if !self.log.only_counts() {
             return false;
         }
-        let Some((seconds, start)) = repeats::stamp(line) else { return false };
-        let Some(slot) = self.known.find(&line[start..]) else { return false };
+        let line = line.trim_ascii_end();
+        let Some((seconds, start)) = repeats::stamp(line) else { return self.results(line) };
+        let message = &line[start..];
+        // A bracket may be the stamp of a line that was joined to it.
+        let of_libata = (message.starts_with(b"ata") || message.starts_with(b"res "))
+            && memchr(b'[', message).is_none();
+        let slot = if of_libata { None } else { self.known.find(message) };
         // It is equal to a text but for digits.
         let Ok(text) = std::str::from_utf8(line) else { return false };
+        if !of_libata && slot.is_none() {
+            return false;
+        }
         self.flush();
+        // The line before may have changed that.
+        if !self.log.only_counts() {
+            return false;
+        }
         self.begin(text, start, true);
         self.matters = true;
         self.length = text.len();
-        self.repeat = Some((slot, seconds));
+        self.repeat = Some(Repeated { slot, seconds });
         true
+    }
+
+    /// Takes the second line of libata's report of a command.
+    fn results(&mut self, line: &[u8]) -> bool {
+        let text = line.trim_ascii_start();
+        let follows = self.repeat.as_ref().is_some_and(|it| it.slot.is_none());
+        if !follows || !text.starts_with(b"res ") {
+            return false;
+        }
+        let Ok(text) = std::str::from_utf8(text) else { return false };
+        let is_next = self.continues(text);
+        if is_next {
+            self.continue_with(text);
+            self.length = text.len();
+        }
+        is_next
     }
 
     /// Begins a line, whose message begins at `start`.
@@ -227,20 +263,23 @@ impl Reading {
         self.parts = 1;
     }
 
-    /// Counts the line, which repeats one before.
-    fn count(&mut self, slot: (usize, usize), seconds: u64) {
-        let (name, class) = self.known.fault(slot);
+    /// Does what the line does, which repeats one before; returns false if it must be read.
+    fn again(&mut self, repeated: &Repeated) -> bool {
+        let seconds = repeated.seconds.or_else(|| line::seconds(&self.line));
+        self.log.at_s = seconds;
+        let message = &self.line[self.start..];
+        let Some(slot) = repeated.slot else { return self.log.flood_line(message) };
         self.log.lines += 1;
-        self.log.at_s = Some(seconds);
-        self.log.add_fault(name, class, &self.line[self.start..]);
+        self.log.repeat(self.known.effect(slot), message);
+        true
     }
 
-    /// Keeps the line, if it was a single one with a stamp, and reported a fault.
+    /// Keeps the line, if it was a single one with a stamp, and its effect is known.
     fn keep(&mut self) {
-        let Some((name, class)) = self.log.added.take() else { return };
+        let Some(effect) = self.log.effect.take() else { return };
         let stamp = repeats::stamp(self.line.as_bytes());
         if self.parts == 1 && stamp.is_some_and(|(_, start)| start == self.start) {
-            self.known.keep(&self.line[self.start..], name, class);
+            self.known.keep(&self.line[self.start..], effect);
         }
     }
 
@@ -275,7 +314,7 @@ impl Reading {
             for message in message.lines() {
                 self.log.line(message.trim(), false);
             }
-            self.log.added = None;
+            self.log.effect = None;
             return;
         }
         if !joined::is_joined(line.as_bytes()) {
@@ -291,11 +330,7 @@ impl Reading {
         let message = line::message(text);
         let stamped = message.len() < text.len();
         if !stamped && self.continues(text) {
-            self.line.push(' ');
-            self.line.push_str(text);
-            self.parts += 1;
-            // As a whole it says something else.
-            self.repeat = None;
+            self.continue_with(text);
         } else {
             self.flush();
             let line = line.trim_end();
@@ -303,6 +338,14 @@ impl Reading {
             self.matters = may_matter;
         }
         self.length = text.len();
+    }
+
+    fn continue_with(&mut self, text: &str) {
+        self.line.push(' ');
+        self.line.push_str(text);
+        self.parts += 1;
+        // As a whole it says something else.
+        self.repeat.take_if(|it| it.slot.is_some());
     }
 
     /// Returns whether a line without a stamp continues the one before: libata's reports have a
@@ -321,8 +364,8 @@ impl Reading {
 
     fn flush(&mut self) {
         debug_assert!(self.line.len() <= 2 * LINE_BYTES_MAX, "few lines make a message");
-        if let Some((slot, seconds)) = self.repeat.take() {
-            self.count(slot, seconds);
+        let repeated = self.repeat.take();
+        if repeated.is_some_and(|repeated| self.again(&repeated)) {
             self.line.clear();
         } else if !self.line.is_empty() {
             self.log.at_s = line::seconds(&self.line);
@@ -334,6 +377,7 @@ impl Reading {
 
     fn finish(mut self) -> KernelLog {
         self.flush();
+        self.log.add_unresolved();
         let before = self.log.before.take();
         match before.filter(|_| !self.log.names_disks()) {
             Some(before) => {

@@ -1,7 +1,13 @@
 //! Lines that say the same as one before, except for numbers of no interest: a log full of errors
 //! consists of them, and each is counted without being read again.
 
-use super::super::messages::Class;
+use std::sync::LazyLock;
+
+use memchr::memchr_iter;
+use memchr::memmem::Finder;
+
+use super::super::effect::Effect;
+use super::line::is_dated;
 
 /// Number of buckets; a power of two.
 const BUCKETS: usize = 256;
@@ -14,9 +20,27 @@ const FRACTION: usize = 6;
 /// A number of this many digits is in no pattern of the table of messages, and in no name.
 const DIGITS_MIN: usize = 3;
 /// Words before numbers of any length that are no part of a name or a pattern either.
-const WORDS: [&[u8]; 4] = [b"sector ", b"phys_seg ", b"logical block ", b"tag#"];
+const WORDS: [&[u8]; 9] = [
+    b"sector ",
+    b"phys_seg ",
+    b"block ",
+    b"inode #",
+    b"tag#",
+    b"tag ",
+    b"cmd_age=",
+    b"I/O ",
+    b"mirror ",
+];
+/// Words before hexadecimal numbers that are no part of them either.
+const HEX_WORDS: [&[u8]; 4] = [b"daddr 0x", b"block 0x", b"csum 0x", b"scmd(0x"];
+/// The beginning of the bytes of a command, with which a line ends.
+static COMMAND: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(" CDB: "));
+/// The name of the kernel in the files of `syslog` and `journalctl`, and the part before it.
+static KERNEL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(" kernel: "));
+static KERN: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("kern"));
+const HEAD_BYTES_MAX: usize = 128;
 
-/// Messages that were read, each with the fault that it reports and nothing else.
+/// Messages that were read, each with all that it does.
 #[derive(Debug)]
 pub(super) struct Repeats {
     buckets: Vec<Vec<Repeat>>,
@@ -24,12 +48,11 @@ pub(super) struct Repeats {
     next: usize,
 }
 
-/// A message, and its fault.
+/// A message, and what it does.
 #[derive(Debug)]
 struct Repeat {
     message: Vec<u8>,
-    name: String,
-    class: Class,
+    effect: Effect,
 }
 
 impl Default for Repeats {
@@ -41,22 +64,22 @@ impl Default for Repeats {
 impl Repeats {
     /// Returns the slot of a message that says the same.
     pub(super) fn find(&self, message: &[u8]) -> Option<(usize, usize)> {
+        let message = without_command(message);
         let bucket = bucket_of(message);
         let at = self.buckets[bucket].iter().position(|it| is_same(&it.message, message))?;
         Some((bucket, at))
     }
 
-    /// The fault of the message at a slot.
-    pub(super) fn fault(&self, (bucket, at): (usize, usize)) -> (&str, Class) {
-        let Repeat { name, class, .. } = &self.buckets[bucket][at];
-        (name, *class)
+    /// The effect of the message at a slot.
+    pub(super) fn effect(&self, (bucket, at): (usize, usize)) -> &Effect {
+        &self.buckets[bucket][at].effect
     }
 
     /// Keeps a message.
-    pub(super) fn keep(&mut self, message: &str, name: String, class: Class) {
-        let message = message.as_bytes().to_vec();
+    pub(super) fn keep(&mut self, message: &str, effect: Effect) {
+        let message = without_command(message.as_bytes()).to_vec();
         let bucket = &mut self.buckets[bucket_of(&message)];
-        let repeat = Repeat { message, name, class };
+        let repeat = Repeat { message, effect };
         if bucket.len() < BUCKET_MAX {
             bucket.push(repeat);
         } else {
@@ -67,12 +90,38 @@ impl Repeats {
     }
 }
 
-/// Splits `[   43.004983] text` into its seconds and the start of the text.
-pub(super) fn stamp(line: &[u8]) -> Option<(u64, usize)> {
-    let mut at = 1 + line.get(1..)?.iter().take_while(|byte| **byte == b' ').count();
-    if line[0] != b'[' {
+/// The seconds of a line and the start of its message, after `[   43.004983] ` or after
+/// `May  1 01:02:03 host kernel: `, with the kernel's stamp or without.
+pub(super) fn stamp(line: &[u8]) -> Option<(Option<u64>, usize)> {
+    if line.first() == Some(&b'[') {
+        return own_stamp(line).map(|(seconds, start)| (Some(seconds), start));
+    }
+    if !is_dated(line) {
         return None;
     }
+    let head = &line[..line.len().min(HEAD_BYTES_MAX)];
+    let start = KERNEL.find(head)? + KERNEL.needle().len();
+    // The words before must be few, as those of a date and a host are.
+    let are_few = memchr_iter(b' ', &head[..start]).count() <= 6;
+    let text = &line[start..];
+    if !are_few || KERN.find(text).is_some() {
+        return None;
+    }
+    if text.first() == Some(&b'[') {
+        let (seconds, after) = own_stamp(text)?;
+        return starts_plainly(&text[after..]).then_some((Some(seconds), start + after));
+    }
+    starts_plainly(text).then_some((None, start))
+}
+
+/// Returns whether a message begins with a letter, and with nothing that phones add.
+fn starts_plainly(message: &[u8]) -> bool {
+    message.first().is_some_and(|byte| byte.is_ascii_alphabetic() && *byte != b'c')
+}
+
+/// Splits `[   43.004983] text` into its seconds and the start of the text.
+fn own_stamp(line: &[u8]) -> Option<(u64, usize)> {
+    let mut at = 1 + line.get(1..)?.iter().take_while(|byte| **byte == b' ').count();
     let (start, mut seconds) = (at, 0_u64);
     while let Some(digit) = line.get(at).filter(|byte| byte.is_ascii_digit()) {
         seconds = seconds.checked_mul(10)?.checked_add(u64::from(digit - b'0'))?;
@@ -83,7 +132,18 @@ pub(super) fn stamp(line: &[u8]) -> Option<(u64, usize)> {
         && fraction[0] == b'.'
         && fraction[1..=FRACTION].iter().all(u8::is_ascii_digit)
         && fraction.ends_with(b"] ");
-    right.then_some((seconds, at + FRACTION + 3))
+    // libata indents the second line of a report.
+    let text = at + FRACTION + 3;
+    let blanks = line.get(text..)?.iter().take_while(|byte| **byte == b' ').count();
+    right.then_some((seconds, text + blanks))
+}
+
+/// The message without the bytes of a command.
+fn without_command(message: &[u8]) -> &[u8] {
+    if !message.starts_with(b"sd ") {
+        return message;
+    }
+    COMMAND.find(message).map_or(message, |at| &message[..at + COMMAND.needle().len()])
 }
 
 /// The bucket of a message, by its beginning.
@@ -110,7 +170,7 @@ fn is_same(one: &[u8], other: &[u8]) -> bool {
             return true;
         }
         // The number in which they differ may have begun before.
-        let start = equal - one[..equal].iter().rev().take_while(|it| it.is_ascii_digit()).count();
+        let start = start_of_number(&one[..equal]);
         let Some((end, other_end)) = number(one, start).zip(number(other, start)) else {
             return false;
         };
@@ -120,6 +180,16 @@ fn is_same(one: &[u8], other: &[u8]) -> bool {
             return false;
         }
     }
+}
+
+/// The start of the number in which a text ends, or its end.
+fn start_of_number(text: &[u8]) -> usize {
+    let hex = text.iter().rev().take_while(|it| it.is_ascii_hexdigit()).count();
+    let start = text.len() - hex;
+    if text[..start].ends_with(b"x") && HEX_WORDS.iter().any(|word| text[..start].ends_with(word)) {
+        return start;
+    }
+    text.len() - text.iter().rev().take_while(|it| it.is_ascii_digit()).count()
 }
 
 /// The number of equal bytes at the beginning.
@@ -137,12 +207,16 @@ fn common(one: &[u8], other: &[u8]) -> usize {
 
 /// The end of a number of no interest that begins at `start`.
 fn number(text: &[u8], start: usize) -> Option<usize> {
-    let digits = text[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let before = &text[..start];
+    if before.ends_with(b"x") && HEX_WORDS.iter().any(|word| before.ends_with(word)) {
+        let digits = text[start..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+        return (digits > 0).then_some(start + digits);
+    }
+    let digits = text[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let stands_alone = before.last().is_some_and(|byte| matches!(byte, b' ' | b'#'));
     let long = digits >= DIGITS_MIN && !text[start + digits..].starts_with(b"-");
-    let known = WORDS.iter().any(|word| before.ends_with(word));
-    (digits > 0 && stands_alone && (long || known)).then_some(start + digits)
+    let right = stands_alone && long || WORDS.iter().any(|word| before.ends_with(word));
+    (digits > 0 && right).then_some(start + digits)
 }
 
 #[cfg(test)]
@@ -170,6 +244,10 @@ mod tests {
         check("errs: wr 0, rd 0", "errs: wr 1, rd 0", false);
         check("log_info(0x31120303)", "log_info(0x31110303)", false);
         check("md127: text", "md128: text", false);
+        check("csum 0xdcc7ba9c off 1000", "csum 0xd0c7ba9c off 2000", true);
+        check("hostbyte=0x01", "hostbyte=0x03", false);
+        check("cmd_age=5s", "cmd_age=12s", true);
+        check("I/O 5 QID 2", "I/O 77 QID 2", true);
         check("sector 12", "sector 12", true);
         check("sector 1", "sector ", false);
         check("sector 1", "sector x", false);
@@ -178,9 +256,21 @@ mod tests {
 
     #[test]
     fn stamps_are_read_as_the_kernel_writes_them() {
-        assert_eq!(stamp(b"[   43.004983] a"), Some((43, 15)));
-        assert_eq!(stamp(b"[12345.000001] a"), Some((12345, 15)));
-        for other in ["[43.1] a", "[ 43.004983]a", "a [ 43.004983] b", "[ .004983] a", "[", ""] {
+        assert_eq!(stamp(b"[   43.004983] a"), Some((Some(43), 15)));
+        assert_eq!(stamp(b"[12345.000001] a"), Some((Some(12345), 15)));
+        assert_eq!(stamp(b"[    1.000001]     res 1"), Some((Some(1), 19)));
+        assert_eq!(stamp(b"May  1 01:02:03 h kernel: [   43.004983] a"), Some((Some(43), 41)));
+        assert_eq!(stamp(b"2026-11-26T15:50:09+00:00 h kernel: ata1: b"), Some((None, 36)));
+        for other in [
+            "[43.1] a",
+            "[ 43.004983]a",
+            "a [ 43.004983] b",
+            "[ .004983] a",
+            "[",
+            "",
+            "May  1 01:02:03 h sshd: a",
+            "May  1 01:02:03 h kernel: <6>a",
+        ] {
             assert_eq!(stamp(other.as_bytes()), None, "{other}");
         }
     }
