@@ -163,3 +163,17 @@ fn a_file_that_describes_nothing_is_never_taken_for_a_healthy_machine() {
     assert_eq!(said.code, 1, "{said:?}");
     assert!(said.out.contains("sdzz") && said.out.contains("io-errors"), "{said:?}");
 }
+
+#[test]
+fn a_text_that_is_not_recognised_is_not_taken_for_a_file_on_a_disk() {
+    let folder = folder();
+    file(folder.path(), "notes.txt", "a letter\nwith two lines\n");
+    let said = drivelab(folder.path(), &["inspect", "./notes.txt"]);
+    assert_eq!((said.code, said.out.as_str()), (2, ""), "{said:?}");
+    assert!(said.err.contains("was recognised") && said.err.contains("smartctl"), "{said:?}");
+    assert!(said.err.contains("drivelab inspect ."), "{said:?}");
+    file(folder.path(), "bsd", "(ada0:ahcich0:0:0:0): CAM status: Command timeout\n");
+    let said = drivelab(folder.path(), &["inspect", "./bsd"]);
+    assert_eq!((said.code, said.out.as_str()), (2, ""), "{said:?}");
+    assert!(said.err.contains("FreeBSD") && said.err.contains("smartctl -x"), "{said:?}");
+}

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use drivelab_core::{AtPath as _, Refusal};
 use drivelab_formats::paste;
+use drivelab_host::log::foreign;
 use drivelab_host::root::{Item, Recording};
 use drivelab_host::tools::{Outputs, Package, Part, Source};
 use drivelab_host::{KernelLog, Options, Reader};
@@ -61,6 +62,9 @@ impl Shown {
             }
             self.add_text(&name, &paste::clean(bytes).text);
             return Ok(true);
+        }
+        if let Some(what) = foreign(&String::from_utf8_lossy(&head)) {
+            return Err(foreign_log(&name, what));
         }
         // A text without any known output may still be a log, or a part of one.
         let log = KernelLog::read(head.as_slice()).unwrap_or_default();
@@ -215,6 +219,32 @@ fn add_entry(path: &Path, kind: std::fs::FileType, part: Part, package: &mut Pac
     if file.take(part.limit() as u64).read_to_end(&mut bytes).is_ok() {
         package.add(part, bytes);
     }
+}
+
+/// The refusal of a log of another system.
+fn foreign_log(name: &str, what: &str) -> Refusal {
+    Refusal::request(format!("`{name}` is {what}, and only those of Linux are read")).hint(
+        "give the output of `smartctl -x` (or `-j -x`) of the disk, which is read from any system",
+    )
+}
+
+/// Returns whether a file is text: one that no reader recognised is not meant as a file on a disk.
+pub fn is_text(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let is_file = std::fs::metadata(path).is_ok_and(|about| about.is_file());
+    let read = File::open(path).map(|file| file.take(4096).read_to_end(&mut head));
+    if !is_file || read.is_err() || head.is_empty() {
+        return false;
+    }
+    let text = match std::str::from_utf8(&head) {
+        Ok(text) => text,
+        // A character may be cut at the end.
+        Err(error) if error.valid_up_to() + 4 > head.len() => {
+            std::str::from_utf8(&head[..error.valid_up_to()]).expect("it is valid up to there")
+        }
+        Err(_) => return false,
+    };
+    text.chars().all(|c| !c.is_control() || matches!(c, '\n' | '\r' | '\t' | '\x1b' | '\x0c'))
 }
 
 /// tar, gzip, xz, zstd.

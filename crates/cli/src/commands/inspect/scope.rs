@@ -6,7 +6,7 @@ use clap::Args;
 use drivelab_host::{InspectError, Inspection, KernelLog, Options, Reader, Wanted};
 
 use drivelab_core::{AtPath as _, Refusal};
-use drivelab_lab::shown::Shown;
+use drivelab_lab::shown::{self, Shown};
 use drivelab_lab::{attached, input, kernel_log};
 
 /// The options that name disks, a tree and a log.
@@ -45,9 +45,14 @@ impl Scope {
         let mut shown = Shown::default();
         let mut names = Vec::new();
         for argument in &self.devices {
-            if !(self.may_describe(argument) && shown.add(argument)?) {
-                names.push(argument);
+            let is_file = self.may_describe(argument);
+            if is_file && shown.add(argument)? {
+                continue;
             }
+            if is_file && self.root.is_none() && shown::is_text(argument) {
+                return Err(unrecognised(argument));
+            }
+            names.push(argument);
         }
         let wanted: Vec<Wanted>;
         if names.len() == self.devices.len() {
@@ -142,6 +147,22 @@ pub(super) fn refuse_nothing(found: &Inspection, reader: &Reader) -> Result<(), 
             .hint("give the whole log since the boot, not an excerpt of other messages"));
     }
     Err(refused(InspectError::NoTree { base: reader.base().to_owned() }))
+}
+
+/// The refusal of a text in which no reader found anything.
+fn unrecognised(path: &Path) -> Refusal {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("./"));
+    let name = path.display();
+    let message = format!(
+        "nothing in `{name}` was recognised: it is neither a kernel log nor output of a tool that \
+         is read (smartctl, lsblk, udevadm, nvme, lspci, hwinfo, hdparm)"
+    );
+    Refusal::request(message).hint(format!(
+        "give the whole output, from its first line on; for the disk on which the file lies, type \
+         `drivelab inspect {}`",
+        folder.display()
+    ))
 }
 
 /// A name that is not there is the user's to mend, a tree that is not there the machine's.
