@@ -122,6 +122,12 @@ impl Summary {
         }
         // Chinese and Japanese translations have other commas.
         let text = text.replace(['\u{ff0c}', '\u{3001}'], ", ");
+        // Notes add the rate of a second run behind the line.
+        let shorter = text.rsplit_once(", ").map(|(begin, _)| begin);
+        Self::copied(&text).or_else(|| Self::copied(shorter?))
+    }
+
+    fn copied(text: &str) -> Option<Self> {
         let mut parts = text.rsplitn(3, ", ");
         let (rate, time, rest) = (parts.next()?, parts.next()?, parts.next()?);
         let (_, unit) = split(rate, Comma::Decimal)?;

@@ -62,6 +62,7 @@ fn every_wording_is_read() {
     check("1000000 バイト (1.0 MB) コピー終了、 0.5 秒、 2.0 MB/秒", 2e6);
     check("zkopírováno 1000000 bajtů (1,0 MB, 977 KiB), 0,5 s, 2,0 MB/s", 2e6);
     check("raid-5: 1000000 bytes (1.0 MB) copied, 0.5 s, 2.0 MB/s", 2e6);
+    check("vm2: 1000000 bytes (1.0 MB) copied, 0.5 s, 2.0 MB/s, 2.1 MB/s", 2e6);
     check("vm2: 1000 bytes transferred in 0.25 secs (4000 bytes/sec)", 4000.0);
     for text in ["1 of 3, 2 s, fine", "12 bytes", "1024+0 records in", "a b, c s, 1 MB/s"] {
         assert!(!is_dd(text), "{text}");
