@@ -252,8 +252,9 @@ impl KernelLog {
             return;
         }
         self.lines += 1;
-        if message.starts_with("sd ") && message.trim_end().ends_with(']') {
-            self.begun = Some((self.lines, message.trim_end().to_owned()));
+        let message = message.trim_end();
+        if message.starts_with("sd ") && message.ends_with(']') && is_begun(message) {
+            self.begun = Some((self.lines, message.to_owned()));
         } else if let Some((line, begun)) = self.begun.take()
             && line + 1 == self.lines
             && (message.starts_with("Sense Key : ") || message.starts_with("Add. Sense: "))
@@ -313,6 +314,11 @@ impl KernelLog {
             self.understood.push(before + message);
         }
     }
+}
+
+/// Returns whether it is `sd 4:0:0:0: [sdb]`, without what the disk says.
+fn is_begun(message: &str) -> bool {
+    message.split_once(": [").is_some_and(|(_, name)| !name.contains(' '))
 }
 
 /// The entry of `name`, unless there are too many names already.
