@@ -172,6 +172,10 @@ fn a_text_that_is_not_recognised_is_not_taken_for_a_file_on_a_disk() {
     assert_eq!((said.code, said.out.as_str()), (2, ""), "{said:?}");
     assert!(said.err.contains("was recognised") && said.err.contains("smartctl"), "{said:?}");
     assert!(said.err.contains("drivelab inspect ."), "{said:?}");
+    // The hint is followed: the folder that one is in has no slash in its name.
+    let [dot, slash] =
+        [".", "./"].map(|path| drivelab(folder.path(), &["inspect", path, "--json"]));
+    assert_eq!((dot.code, dot.out.len()), (slash.code, slash.out.len()), "{dot:?}");
     file(folder.path(), "bsd", "(ada0:ahcich0:0:0:0): CAM status: Command timeout\n");
     let said = drivelab(folder.path(), &["inspect", "./bsd"]);
     assert_eq!((said.code, said.out.as_str()), (2, ""), "{said:?}");

@@ -101,11 +101,13 @@ impl Scope {
         Ok(Reader::new(root.clone()))
     }
 
-    /// A name with a slash that exists here is a file or a device file; any other is a name.
+    /// A name with a slash, or of a working folder, that exists here is a file, a folder or a device
+    /// file; any other is a name.
     fn wanted(&self, name: &Path) -> Wanted {
         let text = name.to_string_lossy().into_owned();
         // `sda` is a disk even if a file in the working directory has this name.
-        let here = text.contains('/') && self.root.is_none();
+        let is_path = text.contains('/') || matches!(text.as_str(), "." | "..");
+        let here = is_path && self.root.is_none();
         let holder = if here { attached::holder(name) } else { None };
         holder.unwrap_or(Wanted::Name(text))
     }
