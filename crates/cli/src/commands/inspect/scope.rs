@@ -101,8 +101,8 @@ impl Scope {
         Ok(Reader::new(root.clone()))
     }
 
-    /// A name with a slash, or of a working folder, that exists here is a file, a folder or a device
-    /// file; any other is a name.
+    /// A name with a slash, or of a working folder, that exists here is a file, a folder or a
+    /// device file; any other is a name.
     fn wanted(&self, name: &Path) -> Wanted {
         let text = name.to_string_lossy().into_owned();
         // `sda` is a disk even if a file in the working directory has this name.
