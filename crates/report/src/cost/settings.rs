@@ -43,23 +43,31 @@ impl SettingsReport {
         text += &self.requests(look);
         text += &self.times(look);
         text += &self.years(look);
-        let mut varies = Vec::new();
-        for (values, report) in &self.bills {
-            let bill = &report.bill;
-            let which = values.join(", ");
+        let (mut varies, mut notes) = (Vec::new(), Vec::new());
+        for (values, CostReport { bill, .. }) in &self.bills {
+            let values = values.join(", ");
+            let which = shown_in_line(&values);
             varies.extend(
                 bill.varies.iter().map(|it| format!("{which}: {}", words::varying(it, bill))),
             );
+            // Most are of the command, not of a setting.
+            for note in &bill.notes {
+                if !notes.contains(note) {
+                    notes.push(note.clone());
+                }
+            }
         }
-        if !varies.is_empty() {
+        if !(varies.is_empty() && notes.is_empty()) {
             text.push('\n');
         }
-        text + &look.each("NOT THE SAME TWICE:", DOUBT, &varies)
+        text += &look.each("NOT THE SAME TWICE:", DOUBT, &varies);
+        text + &look.each("Note:", BOLD, &notes)
     }
 
     /// A table whose first columns are the settings.
     fn table(&self, columns: &[(&str, Align, u8)]) -> Table {
-        let settings = self.names.iter().map(|name| (name.as_str(), Align::Left, 0));
+        let names: Vec<_> = self.names.iter().map(|name| shown_in_line(name)).collect();
+        let settings = names.iter().map(|name| (name.as_ref(), Align::Left, 0));
         Table::new(&settings.chain(columns.iter().copied()).collect::<Vec<_>>())
     }
 

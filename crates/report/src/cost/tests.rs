@@ -164,3 +164,29 @@ fn foreign_names_are_only_text() {
     assert!(!markdown.contains('\u{1b}') && !markdown.contains("<b>"), "{markdown}");
     assert!(markdown.contains("\\|y"), "{markdown}");
 }
+
+fn at_a_rate(commits: u64) -> CostReport {
+    let lifetimes = lifetime(&bill(commits), 60.0);
+    CostReport { lifetimes, per_hour: Some(60.0), gate: None, bill: bill(commits) }
+}
+
+#[test]
+fn bills_under_several_settings_share_their_tables() {
+    let bills =
+        vec![(vec!["1".to_owned()], at_a_rate(1)), (vec!["\u{202e}3".to_owned()], at_a_rate(3))];
+    let report =
+        SettingsReport { command: "app -n {n}".into(), names: vec!["n".to_owned()], bills };
+    let text = report.to_text(LOOK);
+    let first = bill(1).total.write_bytes;
+    assert!(text.starts_with("app -n {n}\nunder Linux "), "{text}");
+    assert!(text.contains(&first.to_string()) && text.contains("x1.000"), "{text}");
+    assert!(text.contains("time on") && text.contains("years of flash at 60 runs"), "{text}");
+    // What a value says never turns the terminal.
+    assert!(!text.contains('\u{202e}'), "{text:?}");
+    for note in &bill(1).notes {
+        assert_eq!(text.matches(note.as_str()).count(), 1, "{text}");
+    }
+    let json = report.to_json();
+    assert_eq!(json["bills"][1]["bill"]["total"], json!(bill(3).total));
+    assert_eq!(json["bills"][0]["settings"], json!({ "n": "1" }));
+}

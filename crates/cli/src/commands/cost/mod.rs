@@ -188,26 +188,39 @@ fn under_settings(asked: &Asked, ui: Ui) -> Outcome {
         .iter()
         .map(|variant| Cost::new(&variant.file, &asked.folder))
         .collect::<Result<_, _>>()?;
-    let (all, mut bills) = (variants.len(), Vec::new());
+    let (all, mut bills, mut end) = (variants.len(), Vec::new(), Ok(Exit::Done));
     for (variant, cost) in variants.into_iter().zip(costs) {
         ui.note(&format!("bill {} of {all}: {}", bills.len() + 1, variant.values.join(", ")));
         let progress = Progress::steps(cost.guests() as u64, "guests");
-        let bill = cost.bill(&progress.control())?;
+        let bill = cost.bill(&progress.control());
         drop(progress);
-        let Some(bill) = bill else {
-            ui.warn("interrupted: the bills of the settings before are below");
-            break;
+        let bill = bill.map_err(|refusal| {
+            refusal.context(format_args!("there is no bill for {}", variant.values.join(", ")))
+        });
+        let bill = match bill {
+            Ok(Some(bill)) => bill,
+            Ok(None) => {
+                ui.warn("interrupted: there are bills only for the settings before");
+                end = Ok(Exit::Interrupted);
+                break;
+            }
+            Err(refusal) => {
+                end = Err(refusal);
+                break;
+            }
         };
         let lifetimes = asked.per_hour.map_or_else(Vec::new, |rate| lifetime(&bill, rate));
         let report = CostReport { gate: None, lifetimes, per_hour: asked.per_hour, bill };
         bills.push((variant.values, report));
     }
-    let exit = if bills.len() < all { Exit::Interrupted } else { Exit::Done };
+    if bills.is_empty() {
+        return end;
+    }
     let names = vary::names(&asked.varied);
     let report = SettingsReport { command: asked.file.command.clone(), names, bills };
     let text = if ui.json { json_text(&report.to_json()) } else { report.to_text(ui.look()) };
     ui.result(&text)?;
-    Ok(exit)
+    end
 }
 
 /// The exit code of a gate.

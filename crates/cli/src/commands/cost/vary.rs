@@ -53,16 +53,13 @@ pub(super) fn names(varied: &[Varied]) -> Vec<String> {
 
 /// All combinations of the values; the first setting changes last.
 pub(super) fn variants(file: &CostFile, varied: &[Varied]) -> Result<Vec<Variant>, Refusal> {
-    if let Some((index, twice)) = varied
-        .iter()
-        .enumerate()
-        .find(|(index, it)| varied[..*index].iter().any(|earlier| earlier.name == it.name))
-    {
-        debug_assert!(index > 0, "the first setting has none before it");
-        let message = format!("`--vary` names `{}` twice", twice.name);
-        return Err(Refusal::request(message).hint("give all its values in one option"));
+    for (index, setting) in varied.iter().enumerate() {
+        if varied[..index].iter().any(|earlier| earlier.name == setting.name) {
+            let message = format!("`--vary` names `{}` twice", setting.name);
+            return Err(Refusal::request(message).hint("give all its values in one option"));
+        }
     }
-    let combinations: usize = varied.iter().map(|it| it.values.len()).product();
+    let combinations = varied.iter().map(|it| it.values.len()).fold(1, usize::saturating_mul);
     if combinations > COMBINATIONS_MAX {
         let message = format!(
             "{combinations} combinations of settings, but at most {COMBINATIONS_MAX} are billed"
@@ -156,13 +153,17 @@ mod tests {
             let error = text.parse::<Varied>().unwrap_err().to_string();
             assert!(error.contains(expected), "{text}: {error}");
         }
-        let refused = |texts: &[&str], expected: &str| {
+        let many: Vec<String> = (0..80).map(|index| format!("n{index}=1|2")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        for (texts, expected) in [
+            (&["level=1|2"][..], "`{level}`"),
+            (&["size=1G|huge"], "huge"),
+            (&["size=1G|2G", "size=3G|4G"], "twice"),
+            (&["size=1G|2G|3G|4G|5G", "memory=1G|2G|3G|4G"], "20 combinations"),
+            (&many, "combinations"),
+        ] {
             let error = variants(&file("true"), &varied(texts)).unwrap_err().to_string();
             assert!(error.contains(expected), "{texts:?}: {error}");
-        };
-        refused(&["level=1|2"], "`{level}`");
-        refused(&["size=1G|huge"], "huge");
-        refused(&["size=1G|2G", "size=3G|4G"], "twice");
-        refused(&["size=1G|2G|3G|4G|5G", "memory=1G|2G|3G|4G"], "20 combinations");
+        }
     }
 }
