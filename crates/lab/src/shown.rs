@@ -33,17 +33,34 @@ pub struct Shown {
     cut: Vec<PathBuf>,
 }
 
+/// The kind of a file or a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recognised {
+    /// It describes a machine, and was read.
+    Machine,
+    /// Text in which no reader found anything: not meant as a file on a disk.
+    Text,
+    /// Anything else.
+    Other,
+}
+
+impl Recognised {
+    fn if_machine(is_machine: bool) -> Self {
+        if is_machine { Self::Machine } else { Self::Other }
+    }
+}
+
 impl Shown {
-    /// Reads what a path leads to if that describes a machine; `None` for any other file or folder.
+    /// Reads what a path leads to if that describes a machine.
     ///
     /// A device file is never opened.
-    pub fn add(&mut self, path: &Path) -> Result<bool, Refusal> {
-        let Ok(about) = std::fs::metadata(path) else { return Ok(false) };
+    pub fn add(&mut self, path: &Path) -> Result<Recognised, Refusal> {
+        let Ok(about) = std::fs::metadata(path) else { return Ok(Recognised::Other) };
         if about.is_dir() {
-            return self.add_folder(path);
+            return self.add_folder(path).map(Recognised::if_machine);
         }
         if !about.is_file() {
-            return Ok(false);
+            return Ok(Recognised::Other);
         }
         let what = "read the file";
         let mut file = File::open(path).at_path(what, path)?;
@@ -51,7 +68,7 @@ impl Shown {
         (&mut file).take(HEAD_BYTES).read_to_end(&mut head).at_path(what, path)?;
         file.rewind().at_path(what, path)?;
         if is_archive(&head) {
-            return Ok(self.add_archive(path, file));
+            return Ok(Recognised::if_machine(self.add_archive(path, file)));
         }
         let name = name_of(path);
         if Outputs::default().add(&name, &paste::clean(head.clone()).text).is_some() {
@@ -61,7 +78,7 @@ impl Shown {
                 file.take(TEXT_BYTES_MAX).read_to_end(&mut bytes).at_path(what, path)?;
             }
             self.add_text(&name, &paste::clean(bytes).text);
-            return Ok(true);
+            return Ok(Recognised::Machine);
         }
         if let Some(what) = foreign(&String::from_utf8_lossy(&head)) {
             return Err(foreign_log(&name, what));
@@ -69,7 +86,7 @@ impl Shown {
         // A text without any known output may still be a log, or a part of one.
         let log = KernelLog::read(head.as_slice()).unwrap_or_default();
         if !log.understands() && !log.is_mostly_stamped() && log.release.is_none() {
-            return Ok(false);
+            return Ok(if is_text(&head) { Recognised::Text } else { Recognised::Other });
         }
         let log = input::kernel_log(path)?;
         // Of the log of a whole boot it can be said that it names no disk.
@@ -78,7 +95,7 @@ impl Shown {
             return Err(Refusal::request(message).hint("give the whole log since the boot"));
         }
         self.set_log(&name, log);
-        Ok(true)
+        Ok(Recognised::Machine)
     }
 
     fn add_text(&mut self, name: &str, text: &str) {
@@ -228,15 +245,9 @@ fn foreign_log(name: &str, what: &str) -> Refusal {
     )
 }
 
-/// Returns whether a file is text: one that no reader recognised is not meant as a file on a disk.
-pub fn is_text(path: &Path) -> bool {
-    let mut head = Vec::new();
-    let is_file = std::fs::metadata(path).is_ok_and(|about| about.is_file());
-    let read = File::open(path).map(|file| file.take(4096).read_to_end(&mut head));
-    if !is_file || read.is_err() || head.is_empty() {
-        return false;
-    }
-    let text = match std::str::from_utf8(&head) {
+/// Returns whether the beginning of a file is text.
+fn is_text(head: &[u8]) -> bool {
+    let text = match std::str::from_utf8(head) {
         Ok(text) => text,
         // A character may be cut at the end.
         Err(error) if error.valid_up_to() + 4 > head.len() => {
@@ -244,7 +255,10 @@ pub fn is_text(path: &Path) -> bool {
         }
         Err(_) => return false,
     };
-    text.chars().all(|c| !c.is_control() || matches!(c, '\n' | '\r' | '\t' | '\x1b' | '\x0c'))
+    !text.is_empty()
+        && text
+            .chars()
+            .all(|c| !c.is_control() || matches!(c, '\n' | '\r' | '\t' | '\x1b' | '\x0c'))
 }
 
 /// tar, gzip, xz, zstd.
@@ -291,8 +305,8 @@ mod tests {
             "model": "WDC WD40EFRX-68N32N0", "serial": "WD-1"}]}"#;
         fs::write(&lsblk, json).unwrap();
         let mut shown = Shown::default();
-        assert!(shown.add(&smart).unwrap());
-        assert!(shown.add(&lsblk).unwrap());
+        assert_eq!(shown.add(&smart).unwrap(), Recognised::Machine);
+        assert_eq!(shown.add(&lsblk).unwrap(), Recognised::Machine);
         let found = inspect(shown);
         assert_eq!(found.devices.len(), 1, "{:?}", found.devices);
         let disk = &found.devices[0];
@@ -310,13 +324,13 @@ mod tests {
         let text = folder.path().join("notes.txt");
         fs::write(&text, "smart people: read this\n").unwrap();
         let mut shown = Shown::default();
-        assert!(!shown.add(&text).unwrap());
+        assert_ne!(shown.add(&text).unwrap(), Recognised::Machine);
         fs::write(&text, "\u{7f}ELF\0\0\0").unwrap();
-        assert!(!shown.add(&text).unwrap());
-        assert!(!shown.add(folder.path()).unwrap());
-        assert!(!shown.add(Path::new("/")).unwrap());
-        assert!(!shown.add(Path::new("/dev/null")).unwrap());
-        assert!(!shown.add(&folder.path().join("missing")).unwrap());
+        assert_ne!(shown.add(&text).unwrap(), Recognised::Machine);
+        assert_ne!(shown.add(folder.path()).unwrap(), Recognised::Machine);
+        assert_ne!(shown.add(Path::new("/")).unwrap(), Recognised::Machine);
+        assert_ne!(shown.add(Path::new("/dev/null")).unwrap(), Recognised::Machine);
+        assert_ne!(shown.add(&folder.path().join("missing")).unwrap(), Recognised::Machine);
     }
 
     #[test]
@@ -326,7 +340,7 @@ mod tests {
         let mut shown = Shown::default();
         fs::write(&text, "It says:\nnvme nvme0: controller is down; will reset: CSTS=0x3\n")
             .unwrap();
-        assert!(shown.add(&text).unwrap());
+        assert_eq!(shown.add(&text).unwrap(), Recognised::Machine);
         assert_eq!(inspect(shown).devices[0].name, "nvme0");
         let lines = "[ 9.100000] audit: type=1400\n[ 9.200000] eth0: Link is Up\n";
         fs::write(&text, lines).unwrap();
@@ -334,7 +348,7 @@ mod tests {
         assert!(refusal.to_string().contains("no line of it names a disk"), "{refusal}");
         fs::write(&text, format!("[ 0.000000] Linux version 6.1.0\n{lines}")).unwrap();
         let mut shown = Shown::default();
-        assert!(shown.add(&text).unwrap());
+        assert_eq!(shown.add(&text).unwrap(), Recognised::Machine);
         assert!(inspect(shown).devices.is_empty());
     }
 
@@ -353,7 +367,7 @@ mod tests {
         put(&folder, "sos_commands/ata/smartctl_-a_.dev.sda", SMART);
         put(&folder, "etc/passwd", "root:x:0:0\n");
         let mut shown = Shown::default();
-        assert!(shown.add(folder.path()).unwrap());
+        assert_eq!(shown.add(folder.path()).unwrap(), Recognised::Machine);
         let found = inspect(shown);
         assert_eq!(found.environment.kernel.as_deref(), Some("5.14.0-70"));
         let disk = found.devices.iter().find(|disk| disk.name == "sda").unwrap();

@@ -6,7 +6,7 @@ use clap::Args;
 use drivelab_host::{InspectError, Inspection, KernelLog, Options, Reader, Wanted};
 
 use drivelab_core::{AtPath as _, Refusal};
-use drivelab_lab::shown::{self, Shown};
+use drivelab_lab::shown::{Recognised, Shown};
 use drivelab_lab::{attached, input, kernel_log};
 
 /// The options that name disks, a tree and a log.
@@ -45,14 +45,12 @@ impl Scope {
         let mut shown = Shown::default();
         let mut names = Vec::new();
         for argument in &self.devices {
-            let is_file = self.may_describe(argument);
-            if is_file && shown.add(argument)? {
-                continue;
+            let may_describe = self.may_describe(argument);
+            match if may_describe { shown.add(argument)? } else { Recognised::Other } {
+                Recognised::Machine => {}
+                Recognised::Text if self.root.is_none() => return Err(unrecognised(argument)),
+                Recognised::Text | Recognised::Other => names.push(argument),
             }
-            if is_file && self.root.is_none() && shown::is_text(argument) {
-                return Err(unrecognised(argument));
-            }
-            names.push(argument);
         }
         let wanted: Vec<Wanted>;
         if names.len() == self.devices.len() {
