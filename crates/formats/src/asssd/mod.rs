@@ -52,8 +52,13 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             // Its lines have the names of rates, but no unit.
             kind = None;
         } else if let Some((name, value)) = text.split_once(':') {
-            let name = if name == "Read" { "read" } else { "write" };
-            match kind.and_then(|(_, kind, size)| row(&format!("{kind}_{name}"), value, *size)) {
+            let direction = match name {
+                "Read" => Some("read"),
+                "Write" => Some("write"),
+                _ => None,
+            };
+            let of = kind.zip(direction);
+            match of.and_then(|((_, kind, size), to)| row(&format!("{kind}_{to}"), value, *size)) {
                 Some(phase) => put(&mut phases, phase, line.number)?,
                 None if kind.is_some() || !is_known(line) => {
                     found.unknown(line.number, line.text);
@@ -117,6 +122,7 @@ Sequential:
 ------------------------------
 Read: 512,00 MB/s
 Write: 256.00 MB/s
+Total: 768.00 MB/s
 ------------------------------
 4K:
 ------------------------------
@@ -158,7 +164,11 @@ Total: 300
         let imported = parse(RATES).unwrap();
         assert_eq!((imported.runs.len(), imported.runs[0].arm.as_str()), (1, "A drive"));
         // A test that was not made has a rate of zero, and is quoted.
-        assert_eq!(imported.unknown, ["line 18: `Write: 0.00 MB/s`"]);
+        // A line of a test that is neither a read nor a write has no figure.
+        assert_eq!(
+            imported.unknown,
+            ["line 11: `Total: 768.00 MB/s`", "line 19: `Write: 0.00 MB/s`"]
+        );
     }
 
     #[test]
