@@ -5,7 +5,7 @@ use drivelab_core::counted;
 use drivelab_core::question::Finding;
 use drivelab_stats::ALPHA_DEFAULT;
 use drivelab_stats::distribution::student;
-use drivelab_stats::numbers::{float, mean};
+use drivelab_stats::numbers::{float, standard_deviation};
 
 use super::finding::{Answer, FindingResult, judged};
 use crate::figures;
@@ -72,11 +72,10 @@ pub(super) fn of_elsewhere(finding: Finding, why: String) -> FindingResult {
         return FindingResult::open(finding, why);
     };
     let logs: Vec<f64> = other.runs.iter().map(|run| libm::log(*run)).collect();
-    let (n, middle) = (float(logs.len()), mean(&logs));
-    let variance = logs.iter().map(|log| (log - middle) * (log - middle)).sum::<f64>() / (n - 1.0);
-    // Two runs differ by the root of two of what one differs from the mean.
-    let spread = libm::sqrt(2.0 * variance);
-    let within = libm::exp(student::quantile(1.0 - ALPHA_DEFAULT / 2.0, n - 1.0) * spread);
+    // The difference of two runs has twice the variance of one.
+    let spread = libm::sqrt(2.0) * standard_deviation(&logs);
+    let freedom = float(logs.len() - 1);
+    let within = libm::exp(student::quantile(1.0 - ALPHA_DEFAULT / 2.0, freedom) * spread);
     let (factor, runs) = (figures::times(within), counted(other.runs.len(), "run"));
     let seen = format!("95 % of two runs of one arm stay within {factor} ({runs} of {})", other.of);
     if libm::log(published).abs() > libm::log(within) {
