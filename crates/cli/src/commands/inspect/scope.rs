@@ -45,8 +45,9 @@ impl Scope {
         let mut shown = Shown::default();
         let mut names = Vec::new();
         for argument in &self.devices {
-            let may_describe = self.may_describe(argument);
-            match if may_describe { shown.add(argument)? } else { Recognised::Other } {
+            let found =
+                if self.may_describe(argument) { shown.add(argument)? } else { Recognised::Other };
+            match found {
                 Recognised::Machine => {}
                 Recognised::Text if self.root.is_none() => return Err(unrecognised(argument)),
                 Recognised::Text | Recognised::Other => names.push(argument),
