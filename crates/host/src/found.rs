@@ -21,13 +21,29 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Returns whether `--strict` fails on it: it fails on errors and warnings, except on a
-    /// volatile write cache, which is the normal state of a desktop drive and not a fault as long
-    /// as flushes reach it.
+    /// Returns whether `--strict` fails on it: on errors, and on warnings that are no
+    /// [advice](ADVICE).
     pub fn is_misconfiguration(&self) -> bool {
-        self.severity != Severity::Info && self.id != FindingId::WriteCacheVolatile
+        match self.severity {
+            Severity::Error => true,
+            Severity::Warn => !ADVICE.contains(&self.id),
+            Severity::Info => false,
+        }
     }
 }
+
+/// Findings whose warnings are true of healthy machines as well: the state in which drives are
+/// sold, choices of a distribution or an administrator, and limits of a board.
+const ADVICE: [FindingId; 8] = [
+    FindingId::LinkBelowCapability,
+    FindingId::PcieDowngraded,
+    FindingId::QueueShallow,
+    FindingId::ReadaheadExtreme,
+    FindingId::SchedulerUnfit,
+    FindingId::UsbStorage,
+    FindingId::WriteCacheOff,
+    FindingId::WriteCacheVolatile,
+];
 
 /// Declares the ids, each with the name that scripts know.
 macro_rules! ids {

@@ -96,7 +96,7 @@ fn is_number(text: &str) -> bool {
 }
 
 /// `2-1:1.0`, `2-1.4:1.0`: location, configuration and number of an interface.
-fn is_interface(name: &str) -> bool {
+pub(crate) fn is_interface(name: &str) -> bool {
     let Some((location, interface)) = name.split_once(':') else { return false };
     let Some((bus, ports)) = location.split_once('-') else { return false };
     is_number(bus) && [ports, interface].iter().all(|path| path.split('.').all(is_number))

@@ -313,12 +313,18 @@ pub(super) fn apply_ata(device: &mut Device, view: AtaView<'_>, machine: &Machin
 
 pub(crate) fn is_ide(controller: &Controller) -> bool {
     let driver = controller.driver.as_deref();
-    if driver == Some("ahci") {
-        // The kernel switched the function to AHCI before it bound the driver.
+    // The kernel may switch a function to AHCI before it binds the driver.
+    if driver == Some("ahci") || is_native(controller) {
         return false;
     }
     let class = controller.class().is_some_and(|class| class >> 8 == 0x0101);
     class || driver.is_some_and(|name| name == "ata_piix" || name.starts_with("pata_"))
+}
+
+/// Returns whether the controller has a SATA driver that knows its own registers. Its class may be
+/// that of IDE all the same, and it has no AHCI mode to switch to.
+pub(crate) fn is_native(controller: &Controller) -> bool {
+    controller.driver.as_deref().is_some_and(|name| name.starts_with("sata_"))
 }
 
 /// The kernel knows a drive's serial number; a virtio disk's requires a request to its host

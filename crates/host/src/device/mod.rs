@@ -22,8 +22,10 @@ pub use partition::{Alignment, Partition};
 pub use queue::{InFlight, Queue};
 pub use stack::{BackingFile, Mapped, Raid};
 
-pub(crate) use build::{Machine, attach_function, build, is_ide, redacted_uuid, version};
-pub(crate) use mount::{Volumes, mount_line, unescaped};
+pub(crate) use build::{
+    Machine, attach_function, build, is_ide, is_native, redacted_uuid, version,
+};
+pub(crate) use mount::{UNKNOWN_FILE_SYSTEM, Volumes, mount_line, unescaped};
 pub(crate) use stack::parse_mdstat;
 pub(crate) use unseen::{UNSETTLED_MIN, fabric_min, unseen};
 

@@ -4,7 +4,7 @@ use drivelab_core::outline::Severity;
 
 use super::context::{Context, Findings, attribute};
 use crate::bus::Controller;
-use crate::device::{Device, Kind, is_ide};
+use crate::device::{Device, Kind, is_ide, is_native};
 use crate::found::FindingId;
 use crate::log::ControllerLog;
 
@@ -65,6 +65,7 @@ fn port_is_ide(context: &Context<'_>) -> bool {
     let port = context.device.ata.as_ref().and_then(|ata| context.machine.log.port(ata.port));
     port.is_some_and(crate::log::AtaPortLog::is_sata_as_ide)
         && !matches!(context.device.controller.mode.as_deref(), Some("ahci" | "scsi" | "sata"))
+        && !is_native(&context.device.controller)
 }
 
 fn sata(context: &Context<'_>, log: Option<&ControllerLog>) -> Sata {
@@ -170,7 +171,7 @@ fn raid(context: &Context<'_>, findings: &mut Findings) {
         // Its drives are listed by themselves.
         return;
     }
-    let (severity, message) = raid_words(device, remapped.is_some());
+    let (severity, message) = raid_words(context, remapped.is_some());
     let mut evidence = controller_evidence(&device.controller);
     evidence.extend(remapped.map(|log| format!("log: {}", log.remapped_nvme.evidence())));
     findings.add(FindingId::RaidMode, severity).says(message).seen(evidence).fix(
@@ -199,22 +200,24 @@ fn vmd(device: &Device, findings: &mut Findings) {
         );
 }
 
-/// Hidden drives are an error; drives that are visible through RAID firmware are a warning.
-fn raid_words(device: &Device, remapped: bool) -> (Severity, &'static str) {
+/// Hidden drives are an error; that drives are visible in spite of RAID firmware is a note.
+fn raid_words(context: &Context<'_>, remapped: bool) -> (Severity, &'static str) {
+    let device = context.device;
     if remapped {
         let message = "a RAID mode in the firmware hides NVMe drives: the kernel cannot use them";
         return (Severity::Error, message);
     }
     if device.kind == Kind::Controller {
         let message = "a controller in RAID mode shows no disks: it hides its drives, or has none";
-        // With its own driver it is a RAID controller; without, a firmware setting.
-        let other = device.controller.vendor().is_some_and(|vendor| vendor != "8086");
-        let driven = device.controller.driver.is_some() || other;
-        return (if driven { Severity::Info } else { Severity::Warn }, message);
+        // With its own driver it is a RAID controller; without, a firmware setting of Intel's. The
+        // output of `lspci` lists no disks, and not always the driver.
+        let intel = device.controller.vendor() == Some("8086");
+        let setting = intel && device.controller.driver.is_none() && !context.machine.described;
+        return (if setting { Severity::Warn } else { Severity::Info }, message);
     }
     if device.kind == Kind::Ata {
         let message = "the SATA controller is in RAID mode; its drives are individually visible";
-        return (Severity::Warn, message);
+        return (Severity::Info, message);
     }
     let message = "a RAID controller hides the drive's NCQ, caches, errors and real queue depth";
     (Severity::Info, message)
@@ -250,6 +253,10 @@ fn usb(context: &Context<'_>, findings: &mut Findings) {
     );
     let off = ignored.is_some() || quirk.is_some();
     let severity = match usb.uas {
+        // The kernel's list of faulty bridges shows in the log only.
+        Some(true) if !off && context.machine.described && !context.machine.log.present => {
+            Severity::Warn
+        }
         // The bridge could queue, and no one decided that it should not.
         Some(true) if !off => Severity::Error,
         Some(false) => Severity::Info,

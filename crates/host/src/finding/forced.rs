@@ -25,7 +25,9 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     // Options of PCI Express are set for all devices, often by the maker of the machine.
     let general =
         logged.is_none() && applying.iter().all(|forced| forced.module().starts_with("pci"));
-    let severity = if general { Severity::Info } else { Severity::Warn };
+    // Nor is the cure of a known fault a fault.
+    let cured = logged.is_none() && applying.iter().all(|forced| cure(forced).is_some());
+    let severity = if general || cured { Severity::Info } else { Severity::Warn };
     let cures = applying.iter().filter_map(|forced| cure(forced));
     let mut cures: Vec<&str> = cures.collect();
     cures.dedup();

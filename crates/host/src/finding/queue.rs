@@ -4,7 +4,7 @@ use drivelab_core::outline::Severity;
 
 use super::context::{Context, Findings, attribute, write};
 use crate::bus::ata::NcqOff;
-use crate::device::Kind;
+use crate::device::{Kind, is_native};
 use crate::forced;
 use crate::found::FindingId;
 
@@ -13,9 +13,9 @@ use crate::found::FindingId;
 /// behind `ata_piix`: 73 and 107 per second).
 const SORTABLE_REQUESTS_MIN: u32 = 16;
 
-/// Number of requests that the kernel gives an elevator: twice the smaller one of the queue's depth
-/// and 128 (`blk_mq_init_sched`).
-const ELEVATOR_REQUESTS: u32 = 256;
+/// Numbers of requests that the kernel chooses by itself: twice the smaller one of the queue's depth
+/// and 128 for an elevator (`blk_mq_init_sched`), and 128 before Linux 5.0 (`BLKDEV_MAX_RQ`).
+const KERNEL_REQUESTS: [u32; 2] = [256, 128];
 
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     ncq_off(context, findings);
@@ -32,8 +32,11 @@ fn ncq_off(context: &Context<'_>, findings: &mut Findings) {
         return;
     }
     let (why, fix) = words(cause);
+    let native = cause == NcqOff::Host && is_native(&device.controller);
+    let severity = if native { Severity::Info } else { Severity::Error };
+    let fix = if native { "use a controller that supports queuing, if you need it" } else { fix };
     findings
-        .add(FindingId::NcqOff, Severity::Error)
+        .add(FindingId::NcqOff, severity)
         .says(format!("native command queuing is off although the drive supports it: {why}"))
         .seen(evidence(context, cause))
         .fix(fix);
@@ -105,7 +108,7 @@ fn shallow(context: &Context<'_>, findings: &mut Findings) {
     if let Some(requests) = requests.filter(|requests| *requests < depth) {
         let path = attribute(context, "queue/nr_requests", &requests.to_string());
         // Nothing set it: a drive with one deep queue, such as that of a guest with one processor.
-        let usual = requests == ELEVATOR_REQUESTS;
+        let usual = KERNEL_REQUESTS.contains(&requests);
         let severity = if usual { Severity::Info } else { Severity::Warn };
         findings
             .add(FindingId::QueueShallow, severity)
