@@ -185,9 +185,7 @@ fn settings(device: &Device) -> String {
             .and_then(|backing| backing.path.clone())
             .map(|p| format!("file {p}")),
     );
-    parts.extend(
-        device.mounts.iter().map(|mount| format!("{} on {}", mount.file_system, mount.point)),
-    );
+    parts.extend(device.mounts.iter().map(ToString::to_string));
     parts.join("; ")
 }
 
@@ -224,9 +222,7 @@ fn ncq(device: &Device) -> String {
 fn contents(part: &Partition) -> String {
     let mut parts = Vec::new();
     parts.extend(part.size_bytes.map(size));
-    parts.extend(
-        part.mounts.iter().map(|mount| format!("{} on {}", mount.file_system, mount.point)),
-    );
+    parts.extend(part.mounts.iter().map(ToString::to_string));
     if !part.holders.is_empty() {
         parts.push(format!("part of {}", part.holders.join(", ")));
     }

@@ -74,7 +74,7 @@ impl Outputs {
 
     /// The tree, below what is known of it from elsewhere.
     pub fn into_tree(self, mut known: Recording) -> (Recording, Vec<Facts>, Vec<Source>) {
-        for (path, item) in self.tree.recording.items {
+        for (path, item) in self.tree.into_items() {
             // A captured tree is nearer to the kernel than a description of it.
             known.items.entry(path).or_insert(item);
         }
@@ -167,8 +167,9 @@ impl Outputs {
             Tool::Hwinfo if lines.iter().any(|line| line.trim() == "Hardware Class: disk") => {
                 hwinfo::disk(lines, &mut self.tree).into_iter().collect()
             }
+            Tool::Hwinfo => return hwinfo::function(lines, &mut self.tree),
             Tool::Hdparm => vec![hdparm::facts(lines)],
-            Tool::Hwinfo | Tool::Lspci | Tool::LsblkPairs => Vec::new(),
+            Tool::Lspci | Tool::LsblkPairs => Vec::new(),
         };
         // smartctl prints no name: the command above it has one.
         let device = section.device.and_then(facts::node_of);

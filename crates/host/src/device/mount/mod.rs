@@ -5,20 +5,33 @@ mod volumes;
 pub(crate) use volumes::Volumes;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::root::{Root, TABLE_BYTES_MAX};
+
+/// The kind of a file system that no output of a tool names.
+pub(crate) const UNKNOWN_FILE_SYSTEM: &str = "?";
 
 /// A mounted file system.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {
     /// The mount point.
     pub point: String,
-    /// Its kind: `ext4`.
+    /// Its kind: `ext4`, or `?` where it is unknown.
     pub file_system: String,
     /// Options of mount and file system.
     pub options: Vec<String>,
+}
+
+impl fmt::Display for Mount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.file_system.as_str() {
+            UNKNOWN_FILE_SYSTEM => write!(f, "mounted on {}", self.point),
+            kind => write!(f, "{kind} on {}", self.point),
+        }
+    }
 }
 
 impl Mount {

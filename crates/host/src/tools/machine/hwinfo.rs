@@ -1,4 +1,4 @@
-//! `hwinfo --disk`, and the disks in the output of `hwinfo`.
+//! `hwinfo --disk`, and the disks and PCI functions in the output of `hwinfo`.
 
 use super::tree::Tree;
 use crate::tools::drive::facts::{Facts, count, node_of, pair};
@@ -21,14 +21,57 @@ pub(in crate::tools) fn disk(lines: &[&str], tree: &mut Tree) -> Option<Facts> {
     tree.set_some(&format!("{block}/size"), size.map(|bytes| bytes / 512));
     // An NVMe drive has the words of the PCI database as its model.
     let is_pci = value(lines, "Vendor").is_some_and(|text| text.starts_with("pci "));
+    let linked = value(lines, "Device Files").filter(|_| is_pci).and_then(model_in);
+    let model = quoted(lines, "Model").filter(|model| !is_pci && model != "Disk");
     Some(Facts {
         tool: "hwinfo".to_owned(),
         node: value(lines, "Device File").and_then(node_of).or(Some(name)),
-        model: quoted(lines, "Model").filter(|model| !is_pci && model != "Disk"),
+        model: model.or(linked),
         serial: quoted(lines, "Serial ID"),
         firmware: quoted(lines, "Revision").filter(|_| !is_pci),
         ..Facts::default()
     })
+}
+
+/// Reads the block of a PCI function, `43: PCI 200.0: 0108 Non-Volatile memory controller (NVM
+/// Express)`; returns false for any other.
+pub(in crate::tools) fn function(lines: &[&str], tree: &mut Tree) -> bool {
+    let path = value(lines, "SysFS ID").filter(|path| path.starts_with("/devices/"));
+    let Some(path) = path else { return false };
+    let address = path.rsplit('/').next().unwrap_or_default();
+    if !crate::log::is_address(address) {
+        return false;
+    }
+    let folder = format!("sys{path}");
+    let class = value(lines, "Module Alias").and_then(class_in);
+    tree.set_some(&format!("{folder}/class"), class.map(|class| format!("0x{class:06x}")));
+    for (key, name) in [("Vendor", "vendor"), ("Device", "device")] {
+        let number = value(lines, key).and_then(|text| text.strip_prefix("pci "));
+        let number = number.and_then(|text| text.split_whitespace().next());
+        tree.set_some(&format!("{folder}/{name}"), number);
+    }
+    add_driver(tree, path, quoted(lines, "Driver").as_deref());
+    tree.link(&format!("sys/bus/pci/devices/{address}"), &format!("/{folder}"));
+    class.is_some()
+}
+
+/// The class in `"pci:v00008086d0000F1A8sv00008086sd0000390Dbc01sc08i02"`.
+fn class_in(alias: &str) -> Option<u32> {
+    let (_, rest) = alias.trim_matches('"').strip_prefix("pci:v")?.split_once("bc")?;
+    let (base, rest) = rest.split_once("sc")?;
+    let (sub, interface) = rest.split_once('i')?;
+    let numbers = [base, sub, interface].map(|part| u8::from_str_radix(part, 16).ok());
+    let [Some(base), Some(sub), Some(interface)] = numbers else { return None };
+    Some(u32::from(base) << 16 | u32::from(sub) << 8 | u32::from(interface))
+}
+
+/// The model in a name of udev's: `/dev/disk/by-id/nvme-MODEL_SERIAL`.
+fn model_in(links: &str) -> Option<String> {
+    let names = links.split(", ").filter_map(|link| link.strip_prefix("/dev/disk/by-id/nvme-"));
+    // New versions of udev have a second one, with the number of the namespace at its end.
+    let named = names.filter(|name| !name.starts_with("eui.") && !name.starts_with("nvme."));
+    let (model, _) = named.min_by_key(|name| name.len())?.rsplit_once('_')?;
+    Some(model.replace('_', " "))
 }
 
 /// The value of a line `Key: value`.
@@ -64,5 +107,40 @@ fn add_driver(tree: &mut Tree, path: &str, driver: Option<&str>) {
             return;
         }
         parts.pop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_has_its_class_in_the_name_of_its_module() {
+        let alias = "\"pci:v0000144Dd0000A808sv0000144Dsd0000A801bc01sc08i02\"";
+        assert_eq!(class_in(alias), Some(0x01_0802));
+        assert_eq!(class_in("\"usb:v1D6Bp0002d0510dc09\""), None);
+        let mut tree = Tree::default();
+        let lines = [
+            "43: PCI 200.0: 0108 Non-Volatile memory controller (NVM Express)",
+            "  SysFS ID: /devices/pci0000:00/0000:00:01.2/0000:02:00.0",
+            "  Vendor: pci 0x144d \"Samsung\"",
+            "  Device: pci 0xa808 ",
+            "  Driver: \"nvme\"",
+            &format!("  Module Alias: {alias}"),
+        ];
+        assert!(function(&lines, &mut tree));
+        let folder = "sys/devices/pci0000:00/0000:00:01.2/0000:02:00.0";
+        for name in ["class", "vendor", "device", "driver"] {
+            assert!(tree.recording.items.contains_key(&format!("{folder}/{name}")), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_model_of_an_nvme_drive_is_in_its_links() {
+        let links = "/dev/nvme0n1, /dev/disk/by-id/nvme-eui.0025385b71b00000, \
+                     /dev/disk/by-id/nvme-Samsung_SSD_970_EVO_1TB_S5H9_1, \
+                     /dev/disk/by-id/nvme-Samsung_SSD_970_EVO_1TB_S5H9";
+        assert_eq!(model_in(links).as_deref(), Some("Samsung SSD 970 EVO 1TB"));
+        assert_eq!(model_in("/dev/nvme0n1"), None);
     }
 }

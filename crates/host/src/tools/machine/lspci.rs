@@ -65,7 +65,9 @@ fn functions<'a>(lines: &[&'a str]) -> Vec<Function<'a>> {
             let interface = line.split_once("(prog-if ").and_then(|(_, rest)| rest.get(..2));
             let interface = interface.and_then(|it| u32::from_str_radix(it, 16).ok());
             let class = class.filter(|class| *class <= 0xffff);
-            let class = class.or_else(|| class_of(line)).map(|class| {
+            let (number, numbers) = numeric(line).unzip();
+            let id = id.or(numbers);
+            let class = class.or(number).or_else(|| class_of(line)).map(|class| {
                 class << 8
                     | interface.unwrap_or_else(|| u32::from(class == 0x0106 || class == 0x0108))
             });
@@ -75,6 +77,19 @@ fn functions<'a>(lines: &[&'a str]) -> Vec<Function<'a>> {
         }
     }
     found
+}
+
+/// Class, vendor and device in the output of `lspci -n`: `00:01.1 0101: 8086:7010 (prog-if 80)`. Old
+/// versions write `Class 0101:`.
+fn numeric(line: &str) -> Option<(u32, (&str, &str))> {
+    let mut words = line.split_whitespace().skip(1).filter(|word| *word != "Class");
+    let class = words.next()?.strip_suffix(':').filter(|class| class.len() == 4)?;
+    let id = words.next()?.split_once(':')?;
+    let good = [id.0, id.1]
+        .iter()
+        .all(|part| part.len() == 4 && part.bytes().all(|digit| digit.is_ascii_hexdigit()));
+    let class = u32::from_str_radix(class, 16).ok()?;
+    good.then_some((class, id))
 }
 
 /// The class by the words for it, for output without numbers.
@@ -162,5 +177,28 @@ fn attributes(tree: &mut Tree, folder: &str, function: &Function<'_>) {
         let speed = if speed.contains('.') { speed.to_owned() } else { format!("{speed}.0") };
         tree.set(&format!("{folder}/{name}_link_speed"), &format!("{speed} GT/s PCIe"));
         tree.set(&format!("{folder}/{name}_link_width"), width);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_are_words_or_numbers() {
+        let check = |line: &str, class, id| {
+            let found = functions(&[line]);
+            assert_eq!((found[0].class, found[0].id), (class, id), "{line}");
+        };
+        let piix = Some(("8086", "7010"));
+        check("00:01.1 0101: 8086:7010 (prog-if 80 [Master])", Some(0x01_0180), piix);
+        check("00:01.1 Class 0101: 8086:7010 (prog-if 80)", Some(0x01_0180), piix);
+        check(
+            "00:01.1 IDE interface [0101]: Intel [8086:7010] (prog-if 80)",
+            Some(0x01_0180),
+            piix,
+        );
+        check("00:01.1 IDE interface: Intel PIIX3 (prog-if 80)", Some(0x01_0180), None);
+        check("00:03.0 Ethernet controller: Intel 82599: a port", None, None);
     }
 }

@@ -1,5 +1,8 @@
 //! A tree of `sysfs` as far as the output of other tools shows it.
 
+use std::collections::BTreeMap;
+
+use crate::device::UNKNOWN_FILE_SYSTEM;
 use crate::root::{Item, Recording};
 
 /// Maximum number of items; a machine with 1,000 disks has some 30,000.
@@ -9,13 +12,36 @@ const ITEMS_MAX: usize = 1 << 18;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::tools) struct Tree {
     pub(in crate::tools) recording: Recording,
+    /// The kernel's names of mapped devices, by those that are shown: `dm-0` by `vg-root`.
+    pub(in crate::tools) mapped: BTreeMap<String, String>,
+    /// The file system of each device at each mount point, where it is known.
+    pub(in crate::tools) mounts: BTreeMap<(String, String), Option<String>>,
 }
 
 impl Tree {
+    /// Its items, with the table of mounts. The options are in no output.
+    pub(in crate::tools) fn into_items(mut self) -> BTreeMap<String, Item> {
+        let mut table = String::new();
+        for ((device, point), kind) in std::mem::take(&mut self.mounts) {
+            let kind = kind.as_deref().unwrap_or(UNKNOWN_FILE_SYSTEM);
+            table
+                .push_str(&format!("/dev/{device} {} {kind} - 0 0\n", point.replace(' ', "\\040")));
+        }
+        self.set("proc/mounts", &table);
+        self.recording.items
+    }
+
     /// Adds an attribute, unless there is one.
     pub(in crate::tools) fn set(&mut self, path: &str, text: &str) {
         if is_path(path) && !text.trim().is_empty() {
             self.add(path, Item::File(format!("{}\n", text.trim()).into_bytes()));
+        }
+    }
+
+    /// Adds an attribute that is no text.
+    pub(in crate::tools) fn set_bytes(&mut self, path: &str, bytes: Vec<u8>) {
+        if is_path(path) {
+            self.add(path, Item::File(bytes));
         }
     }
 

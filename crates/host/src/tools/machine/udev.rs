@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::tree::Tree;
+use crate::bus::usb::is_interface;
 use crate::speed::Speed;
 use crate::tools::drive::facts::Facts;
 
@@ -76,6 +77,39 @@ fn driver(tree: &mut Tree, folder: &str, values: &Values<'_>) {
         let number = parts.next().and_then(|part| u16::from_str_radix(part, 16).ok());
         tree.set_some(&format!("{folder}/{name}"), number.map(|number| format!("{number:04x}")));
     }
+    if values.get("DEVTYPE") == Some("usb_device") {
+        descriptors(tree, folder, values);
+    }
+}
+
+/// The descriptors of a USB device as far as udev keeps them: class, subclass and protocol of each
+/// interface, as in `:080650:080662:`.
+fn descriptors(tree: &mut Tree, folder: &str, values: &Values<'_>) {
+    let kept = values.get("ID_USB_INTERFACES").into_iter().flat_map(|text| text.split(':'));
+    let interfaces: Vec<u32> = kept
+        .filter(|text| text.len() == 6)
+        .filter_map(|text| u32::from_str_radix(text, 16).ok())
+        .collect();
+    if interfaces.is_empty() {
+        return;
+    }
+    let mut bytes = vec![18, 1];
+    bytes.resize(18, 0);
+    for interface in interfaces {
+        let [_, class, subclass, protocol] = interface.to_be_bytes();
+        bytes.extend([9, 4, 0, 0, 0, class, subclass, protocol, 0]);
+    }
+    tree.set_bytes(&format!("{folder}/descriptors"), bytes);
+}
+
+/// The path of the USB device through which a disk is attached.
+fn usb_device(path: &str) -> Option<&str> {
+    let starts = path.match_indices('/').map(|(at, _)| at);
+    let mut above = starts.filter(|at| {
+        let name = path[at + 1..].split('/').next().unwrap_or_default();
+        is_interface(name)
+    });
+    above.next_back().map(|at| &path[..at])
 }
 
 fn function(tree: &mut Tree, folder: &str, address: &str, values: &Values<'_>) {
@@ -119,6 +153,9 @@ fn disk(tree: &mut Tree, path: &str, name: &str, values: &Values<'_>) -> Facts {
     let device = above.strip_suffix("/block").unwrap_or(above);
     if !path.starts_with("/devices/virtual/") {
         tree.link(&format!("{folder}/device"), &format!("/sys{device}"));
+    }
+    if let Some(bridge) = usb_device(path) {
+        descriptors(tree, &format!("sys{bridge}"), values);
     }
     if let Some(name) = values.get("DM_NAME") {
         tree.set(&format!("{folder}/dm/name"), name);
@@ -180,6 +217,20 @@ fn decoded(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::root::Item;
+
+    #[test]
+    fn interfaces_of_a_bridge_are_its_descriptors() {
+        let path = "/devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/host6/target6:0:0/6:0:0:0";
+        assert_eq!(usb_device(path), Some("/devices/pci0000:00/0000:00:14.0/usb2/2-1"));
+        assert_eq!(usb_device("/devices/pci0000:00/0000:00:17.0/ata1/host0"), None);
+        let mut tree = Tree::default();
+        let block = format!("P: {path}/block/sdb");
+        device(&[&block, "E: SUBSYSTEM=block", "E: ID_USB_INTERFACES=:080650:080662:"], &mut tree);
+        let file = "sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/descriptors";
+        let Some(Item::File(bytes)) = tree.recording.items.get(file) else { panic!("{tree:?}") };
+        assert!(bytes.ends_with(&[9, 4, 0, 0, 0, 0x08, 0x06, 0x62, 0]), "{bytes:x?}");
+    }
 
     #[test]
     fn escapes_are_signs() {

@@ -38,6 +38,28 @@ impl Entry {
         let name = kernel.or(mapped)?.trim_start_matches("/dev/");
         (!name.is_empty() && name != "." && name != "..").then(|| name.replace('/', "!"))
     }
+
+    /// The shown and the kernel's name of a mapped device.
+    fn mapped(&self) -> Option<(String, String)> {
+        let shown = self.get("name")?.trim_start_matches("/dev/").trim_start_matches("mapper/");
+        let kernel = match self.get("kname") {
+            Some(name) => name.trim_start_matches("/dev/").to_owned(),
+            None => {
+                let minor = self.get("maj:min")?.split_once(':')?.1.parse::<u32>().ok()?;
+                let is_mapped = matches!(self.get("type")?, "lvm" | "crypt" | "mpath" | "dm");
+                is_mapped.then(|| format!("dm-{minor}"))?
+            }
+        };
+        (shown != kernel).then(|| (shown.replace('/', "!"), kernel))
+    }
+
+    /// The entry with the kernel's names.
+    fn resolved(&self, mapped: &BTreeMap<String, String>) -> Option<(String, Self)> {
+        let name = self.name()?;
+        let name = mapped.get(&name).cloned().unwrap_or(name);
+        let below = self.below.as_ref().map(|below| mapped.get(below).unwrap_or(below).clone());
+        Some((name, Self { row: self.row.clone(), below }))
+    }
 }
 
 /// The devices of `lsblk --json`.
@@ -89,10 +111,11 @@ pub(in crate::tools) fn pairs(line: &str) -> Option<Row> {
 /// Adds the devices to the tree.
 pub(in crate::tools) fn add(entries: &[Entry], tree: &mut Tree) -> Vec<Facts> {
     let mut facts = Vec::new();
-    let mut mounts = String::new();
+    tree.mapped.extend(entries.iter().filter_map(Entry::mapped));
     for entry in entries {
-        let Some(name) = entry.name() else { continue };
-        mounts.push_str(&mounted(entry, &name).unwrap_or_default());
+        let Some((name, entry)) = entry.resolved(&tree.mapped) else { continue };
+        let entry = &entry;
+        mounted(entry, &name, tree);
         // `lsblk -t`, `-f` and `-D` print no types.
         let kind = entry.get("type");
         if kind == Some("part") || kind.is_none() && disk_of(&name).is_some() {
@@ -105,18 +128,17 @@ pub(in crate::tools) fn add(entries: &[Entry], tree: &mut Tree) -> Vec<Facts> {
         stacked(entry, &name, &block, tree);
         facts.push(of_device(entry, &name));
     }
-    if !mounts.is_empty() {
-        tree.set("proc/mounts", &mounts);
-    }
     facts
 }
 
-/// A line of the table of mounts. The options are not in the output.
-fn mounted(entry: &Entry, name: &str) -> Option<String> {
-    let point = entry.get("mountpoint").or_else(|| entry.get("mountpoints"))?;
-    let point = point.lines().next().filter(|point| point.starts_with('/'))?;
-    let kind = entry.get("fstype").unwrap_or("?");
-    Some(format!("/dev/{name} {} {kind} - 0 0\n", point.replace(' ', "\\040")))
+/// Adds the mount point of a device.
+fn mounted(entry: &Entry, name: &str, tree: &mut Tree) {
+    let point = entry.get("mountpoint").or_else(|| entry.get("mountpoints"));
+    let point = point.and_then(|point| point.lines().next()).filter(|it| it.starts_with('/'));
+    let Some(point) = point else { return };
+    let kind = tree.mounts.entry((name.to_owned(), point.to_owned())).or_default();
+    // One of several outputs has it.
+    *kind = kind.take().or_else(|| entry.get("fstype").map(str::to_owned));
 }
 
 fn partition(entry: &Entry, name: &str, tree: &mut Tree) {
@@ -202,7 +224,8 @@ fn of_device(entry: &Entry, name: &str) -> Facts {
     let remote = entry.get("tran").filter(|it| matches!(*it, "iscsi" | "fc"));
     Facts {
         tool: "lsblk".to_owned(),
-        node: node_of(name),
+        // Names of mapped devices can be of any length.
+        node: node_of(name).or_else(|| Some(name.to_owned())),
         kind,
         transport: remote.map(str::to_owned),
         model: entry.get("model").map(str::to_owned),
@@ -253,6 +276,32 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(bytes(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn tables_name_mapped_devices_and_the_kernel_counts_them() {
+        let mut tree = Tree::default();
+        let long = "vg-of-a-machine--with--a--name--of--many--letters";
+        let table = [
+            "NAME                                                MAJ:MIN TYPE MOUNTPOINT"
+                .to_owned(),
+            "sda                                                   8:0   disk ".to_owned(),
+            format!("`-{long} 253:4   lvm  /srv"),
+        ];
+        let lines: Vec<&str> = table.iter().map(String::as_str).collect();
+        let facts = add(&rows(&lines), &mut tree);
+        let nodes: Vec<Option<&str>> = facts.iter().map(|facts| facts.node.as_deref()).collect();
+        assert_eq!(nodes, [Some("sda"), Some("dm-4")]);
+        // Another table has neither number nor type, and names the file system.
+        let table = [
+            "NAME                                              FSTYPE MOUNTPOINT".to_owned(),
+            format!("{long} xfs    /srv"),
+        ];
+        let lines: Vec<&str> = table.iter().map(String::as_str).collect();
+        let facts = add(&rows(&lines), &mut tree);
+        assert_eq!(facts[0].node.as_deref(), Some("dm-4"));
+        let mounts: Vec<_> = tree.mounts.into_iter().collect();
+        assert_eq!(mounts, [(("dm-4".into(), "/srv".into()), Some("xfs".into()))]);
     }
 
     #[test]
