@@ -80,6 +80,24 @@ fn bad_requests_say_what_to_do() {
 }
 
 #[test]
+fn what_was_meant_as_a_file_is_said_to_be_missing_or_empty() {
+    let folder = folder();
+    file(folder.path(), "empty", "");
+    file(folder.path(), "notes.bin", "\0\0");
+    std::fs::create_dir(folder.path().join("logs")).unwrap();
+    let check = |name: &str, words: &[&str]| {
+        drivelab(folder.path(), &["inspect", name]).failed(2, words);
+    };
+    check("./none", &["there is no file `./none`", "check the path"]);
+    check("/nowhere/none", &["there is no file"]);
+    check("logs/none", &["there is no file"]);
+    check("empty", &["`empty` is empty", "drivelab inspect ./empty"]);
+    check("logs", &["`logs` is a folder"]);
+    check("notes.bin", &["`notes.bin` does not describe a machine"]);
+    check("/dev/none", &["no block device `/dev/none`"]);
+}
+
+#[test]
 fn without_a_tree_of_devices_nothing_is_wrong_or_right() {
     let folder = folder();
     std::fs::create_dir(folder.path().join("empty")).unwrap();

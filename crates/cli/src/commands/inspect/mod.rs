@@ -40,7 +40,7 @@ pub(crate) struct InspectArgs {
     #[command(flatten)]
     scope: Scope,
 
-    /// Exit with 1 on an error or a warning (a volatile write cache alone counts as neither)
+    /// Exit with 1 on an error, or on a warning that is more than advice about speed
     #[arg(long)]
     strict: bool,
 

@@ -125,7 +125,13 @@ impl Subject {
     /// Inspects the disks.
     pub(super) fn inspect(&mut self) -> Result<Inspection, Refusal> {
         let found = drivelab_host::inspect_within(&mut self.reader, &self.wanted, &self.options);
-        found.map_err(refused)
+        found.map_err(|error| {
+            let file = match &error {
+                InspectError::NoSuchDevice { name, .. } if self.here => meant_as_file(name),
+                _ => None,
+            };
+            file.unwrap_or_else(|| refused(error))
+        })
     }
 }
 
@@ -148,6 +154,30 @@ pub(super) fn refuse_nothing(found: &Inspection, reader: &Reader) -> Result<(), 
             .hint("give the whole log since the boot, not an excerpt of other messages"));
     }
     Err(refused(InspectError::NoTree { base: reader.base().to_owned() }))
+}
+
+/// The refusal of what is no disk, where a file has the name or only a file can have it.
+fn meant_as_file(name: &str) -> Option<Refusal> {
+    let path = Path::new(name);
+    let Ok(file) = std::fs::metadata(path) else {
+        let of_devices = name.starts_with("/dev/");
+        let is_path = ["/", "./", "../"].iter().any(|start| name.starts_with(start));
+        let in_folder = path.parent().is_some_and(Path::is_dir);
+        return (!of_devices && (is_path || in_folder)).then(|| {
+            Refusal::request(format!("there is no file `{name}`"))
+                .hint("check the path; `drivelab inspect` without a name lists all disks")
+        });
+    };
+    let what = match file.len() {
+        _ if file.is_dir() => "is a folder",
+        0 => "is empty",
+        _ => "does not describe a machine",
+    };
+    let message = format!("`{name}` {what}, and there is no block device of that name");
+    Some(Refusal::request(message).hint(format!(
+        "type `drivelab inspect ./{name}` for the disk on which it lies, or `drivelab inspect` for \
+         all disks"
+    )))
 }
 
 /// The refusal of a text in which no reader found anything.
