@@ -91,7 +91,8 @@ fn what_was_meant_as_a_file_is_said_to_be_missing_or_empty() {
     check("./none", &["there is no file `./none`", "check the path"]);
     check("/nowhere/none", &["there is no file"]);
     check("logs/none", &["there is no file"]);
-    check("empty", &["`empty` is empty", "drivelab inspect ./empty"]);
+    check("empty", &["`empty` is empty", "drivelab inspect ./"]);
+    check("./empty", &["is empty", "drivelab inspect ."]);
     check("logs", &["`logs` is a folder"]);
     check("notes.bin", &["`notes.bin` does not describe a machine"]);
     check("/dev/none", &["no block device `/dev/none`"]);

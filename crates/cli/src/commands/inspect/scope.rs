@@ -50,6 +50,10 @@ impl Scope {
             match found {
                 Recognised::Machine => {}
                 Recognised::Text if self.root.is_none() => return Err(unrecognised(argument)),
+                // The disk on which an empty capture lies is not the one that was meant.
+                Recognised::Other if self.root.is_none() && is_empty(argument) => {
+                    return Err(empty(argument));
+                }
                 Recognised::Text | Recognised::Other => names.push(argument),
             }
         }
@@ -156,6 +160,26 @@ pub(super) fn refuse_nothing(found: &Inspection, reader: &Reader) -> Result<(), 
     Err(refused(InspectError::NoTree { base: reader.base().to_owned() }))
 }
 
+fn is_empty(path: &Path) -> bool {
+    path.metadata().is_ok_and(|file| file.is_file() && file.len() == 0)
+}
+
+/// The refusal of a file that says nothing.
+fn empty(path: &Path) -> Refusal {
+    let message = format!("`{}` is empty: it describes no machine", path.display());
+    Refusal::request(message).hint(format!(
+        "write the output of the tool to it again; for the disk on which the file lies, type \
+         `drivelab inspect {}`",
+        folder_of(path).display()
+    ))
+}
+
+/// The folder in which a file lies.
+fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("./"))
+}
+
 /// The refusal of what is no disk, where a file has the name or only a file can have it.
 fn meant_as_file(name: &str) -> Option<Refusal> {
     let path = Path::new(name);
@@ -168,11 +192,7 @@ fn meant_as_file(name: &str) -> Option<Refusal> {
                 .hint("check the path; `drivelab inspect` without a name lists all disks")
         });
     };
-    let what = match file.len() {
-        _ if file.is_dir() => "is a folder",
-        0 => "is empty",
-        _ => "does not describe a machine",
-    };
+    let what = if file.is_dir() { "is a folder" } else { "does not describe a machine" };
     let message = format!("`{name}` {what}, and there is no block device of that name");
     Some(Refusal::request(message).hint(format!(
         "type `drivelab inspect ./{name}` for the disk on which it lies, or `drivelab inspect` for \
@@ -182,8 +202,6 @@ fn meant_as_file(name: &str) -> Option<Refusal> {
 
 /// The refusal of a text in which no reader found anything.
 fn unrecognised(path: &Path) -> Refusal {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("./"));
     let name = path.display();
     let message = format!(
         "nothing in `{name}` was recognised: it is neither a kernel log nor output of a tool that \
@@ -192,7 +210,7 @@ fn unrecognised(path: &Path) -> Refusal {
     Refusal::request(message).hint(format!(
         "give the whole output, from its first line on; for the disk on which the file lies, type \
          `drivelab inspect {}`",
-        folder.display()
+        folder_of(path).display()
     ))
 }
 
