@@ -323,7 +323,8 @@ fn faulty(name: &str, log: &KernelLog) -> Option<Device> {
     let stores = log.units.get(name).is_some_and(|unit| unit.stores);
     let is_adapter = is_pci
         || name.starts_with("mpt")
-        || name == "aacraid"
+        || matches!(name, "aacraid" | "megasas")
+        || name.strip_prefix("ioc").is_some_and(|it| it.parse::<u32>().is_ok())
         || name.starts_with("hv_storvsc")
         || name.starts_with("pcieport ") && log.is_about_port();
     let is_address =

@@ -26,8 +26,8 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     let general =
         logged.is_none() && applying.iter().all(|forced| forced.module().starts_with("pci"));
     // Nor is the cure of a known fault a fault.
-    let cured = logged.is_none() && applying.iter().all(|forced| cure(forced).is_some());
-    let severity = if general || cured { Severity::Info } else { Severity::Warn };
+    let is_cure = logged.is_none() && applying.iter().all(|forced| cure(forced).is_some());
+    let severity = if general || is_cure { Severity::Info } else { Severity::Warn };
     let cures = applying.iter().filter_map(|forced| cure(forced));
     let mut cures: Vec<&str> = cures.collect();
     cures.dedup();

@@ -429,6 +429,10 @@ impl<'t> DeviceLine<'t> {
             let model = text.split(',').next().unwrap_or(text).trim();
             return Self::Model { model, packet: kind == "ATAPI" };
         }
+        // Linux before 2.6.23 did not name drives for discs: `ATAPI, max UDMA/33`.
+        if let Some(model) = rest.strip_prefix("ATAPI, ") {
+            return Self::Model { model, packet: true };
+        }
         // `1953525168 sectors, multi 16: LBA48 NCQ (depth 31/32), AA`
         if let Some((count, text)) = rest.split_once(" sectors, ")
             && let Ok(sectors) = count.parse()

@@ -96,8 +96,8 @@ fn begin(line: &str, next: &[&str], open: Option<&Section<'_>>) -> Option<Tool> 
     }
     // A post often lacks the first line.
     let is_part = open.is_some_and(|it| it.tool == Tool::Smartctl && it.lines.last() != Some(&END));
-    let heads = ["=== START OF INFORMATION", "=== START OF READ SMART DATA"];
-    if !is_part && heads.iter().any(|head| line.starts_with(head)) {
+    let heads = ["=== START OF INFORMATION", "=== START OF READ SMART DATA", "ID# ATTRIBUTE_NAME"];
+    if !is_part && (heads.iter().any(|head| line.starts_with(head)) || is_attribute(line)) {
         return Some(Tool::Smartctl);
     }
     if line.starts_with("P: /devices/") {
@@ -133,6 +133,18 @@ fn begin(line: &str, next: &[&str], open: Option<&Section<'_>>) -> Option<Tool> 
     }
     let ata = next.iter().take(3).any(|it| it.trim_start().starts_with("ATA device, with"));
     (line.starts_with("/dev/") && line.trim_end().ends_with(':') && ata).then_some(Tool::Hdparm)
+}
+
+/// `197 Current_Pending_Sector -O--C- 100 100 000 - 8`, which people paste alone.
+fn is_attribute(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().take(6).collect();
+    let [number, name, flags, values @ ..] = words.as_slice() else { return false };
+    let flagged = flags.starts_with("0x") || flags.len() == 6 && flags.contains('-');
+    number.parse::<u8>().is_ok()
+        && name.contains('_')
+        && flagged
+        && values.len() == 3
+        && values.iter().all(|value| value.len() == 3 && value.parse::<u8>().is_ok())
 }
 
 /// `7.3`, `pre-7.4`, `5.41`.
@@ -200,6 +212,16 @@ mod tests {
         assert_eq!(found, [Tool::Lsblk, Tool::Smartctl, Tool::Hdparm]);
         assert_eq!(sections[1].device, Some("/dev/sda"));
         assert!(rest.contains(&"I have this problem:"));
+    }
+
+    #[test]
+    fn attributes_are_pasted_alone() {
+        let pasted =
+            "Look at these:\n197 Current_Pending_Sector  -O--C-   100   100   000    -    8\n";
+        assert_eq!(tools(pasted), [(Tool::Smartctl, 1)]);
+        let old = "  5 Reallocated_Sector_Ct   0x0033   100   100   010    Pre-fail  Always - 0\n";
+        assert_eq!(tools(old), [(Tool::Smartctl, 1)]);
+        assert_eq!(tools("5 of_them 0x12 are 100 200\n"), []);
     }
 
     #[test]

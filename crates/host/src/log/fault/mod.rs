@@ -168,7 +168,8 @@ impl KernelLog {
     /// `md/raid:md1: Disk failure on nvme2n1p4` is about the array and its member.
     fn add_md_fault(&mut self, array: &str, class: Class, text: &str, message: &str) {
         let named = name::member(text);
-        if array != "md" && (class != Class::Medium || named.is_none()) {
+        let of_member = named.is_some() && matches!(class, Class::Medium | Class::Io);
+        if array != "md" && !of_member {
             self.add_fault(array, class, message);
         }
         if let Some(member) = named {
@@ -229,11 +230,27 @@ mod tests {
         faults.and_then(|(name, faults)| Some((name.clone(), *faults.by_class.keys().next()?)))
     }
 
+    fn check(message: &str, name: &str, class: Class) {
+        assert_eq!(fault(message), Some((name.to_owned(), class)), "{message}");
+    }
+
+    #[test]
+    fn messages_of_old_kernels_name_the_device_in_other_ways() {
+        check("md/raid1:md0: sdb3: rescheduling sector 1849689328", "sdb3", Class::Io);
+        check("raid1: sdb3: rescheduling sector 184968", "sdb3", Class::Io);
+        let old = "I/O error in filesystem (\"sda2\") meta-data dev sda2 block 0xf054f4";
+        check(old, "sda2", Class::FileSystem);
+        let shut = "xfs_force_shutdown(sda2,0x2) called from line 956 of file fs/xfs/xfs_log.c";
+        check(shut, "sda2", Class::FileSystem);
+        let quoted = "Filesystem \"dm-0\": XFS internal error xfs_da_do_buf(2) at line 2085";
+        check(quoted, "dm-0", Class::FileSystem);
+        check("mptbase: ioc0: WARNING - IOC is in FAULT state!!!", "ioc0", Class::Controller);
+        check("kernel: : mpt2sas0: fault_state(0x5841)!", "mpt2sas0", Class::Controller);
+        check("megasas: FW in FAULT state!!", "megasas", Class::Controller);
+    }
+
     #[test]
     fn each_message_belongs_to_the_device_that_it_names() {
-        let check = |message: &str, name: &str, class: Class| {
-            assert_eq!(fault(message), Some((name.to_owned(), class)), "{message}");
-        };
         check("critical medium error, dev sda, sector 8 op 0x0:(READ)", "sda", Class::Medium);
         check(
             "blk_update_request: critical target error, dev sdb, sector 8",

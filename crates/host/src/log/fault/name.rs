@@ -36,13 +36,16 @@ pub(super) fn named(message: &str) -> Option<Named<'_>> {
         "device-mapper" => mapped(rest),
         "EXT4-fs" | "EXT3-fs" | "EXT2-fs" | "XFS" | "BTRFS" | "FAT-fs" | "F2FS-fs" => fs(message),
         "JBD2" | "JBD" | "Aborting" => journal(message),
-        "aacraid" => Some(Named::new(Source::Hba, first, rest.trim_start())),
+        "aacraid" | "megasas" => Some(Named::new(Source::Hba, first, rest.trim_start())),
+        "mptbase" | "mptscsih" | "mptsas" => after_name(Source::Hba, rest.trim_start()),
+        "I/O" | "Filesystem" => in_file_system(rest, message),
         "Buffer" | "lost" => buffer(message),
         "Read-error" | "Write-error" => swapped(rest),
         "SCSI" => old_scsi(rest),
         "INFO" => waiting(rest),
         "hv_storvsc" => hyper_v(message, rest),
         _ if first.starts_with("md/raid") => md(message),
+        _ if first.starts_with("xfs_force_shutdown(") => fs(message),
         _ if is_ide(first) => after_name(Source::Ide, message),
         _ if is_numbered(first, "connection") => after_name(Source::Hba, message),
         _ if is_numbered(first, "nvme") => after_name(Source::Nvme, message),
@@ -276,6 +279,14 @@ fn fs(message: &str) -> Option<Named<'_>> {
     // Names below a folder (`/dev/mapper/root`) are not the kernel's: no other message has them.
     let one = one.and_then(|(_, rest)| first_name(rest)).filter(|name| !name.contains('/'));
     Some(Named::new(Source::Fs, one.or_else(|| first_name(rest))?, message))
+}
+
+/// `Filesystem "sda2": Log I/O Error Detected.`, `I/O error in filesystem ("sda2") meta-data dev
+/// sda2`, of XFS before Linux 3.0.
+fn in_file_system<'m>(rest: &'m str, message: &'m str) -> Option<Named<'m>> {
+    let quoted = rest.strip_prefix("error in filesystem (").unwrap_or(rest);
+    let (name, _) = quoted.strip_prefix('"')?.split_once('"')?;
+    Some(Named::new(Source::Fs, name, message))
 }
 
 fn first_name(text: &str) -> Option<&str> {

@@ -30,7 +30,9 @@ pub(super) fn message(line: &str) -> &str {
     let line = after_facility(line).unwrap_or(line);
     let line = after_talos(line).unwrap_or(line);
     let line = after_level(line.trim_start());
-    after_stamp(line).trim_start()
+    let line = after_stamp(line).trim_start();
+    // `kernel: : text`, of Red Hat's Linux 6.
+    line.strip_prefix(": ").map_or(line, str::trim_start)
 }
 
 /// Returns whether a line of another program than the kernel begins with a date:

@@ -22,6 +22,7 @@ const BEGINNINGS: &[&str] = &[
     "EXT",
     "F2FS-fs",
     "FAT-fs",
+    "Filesystem \"",
     "INFO: task ",
     "JBD",
     "Kernel command line: ",
@@ -42,6 +43,7 @@ const BEGINNINGS: &[&str] = &[
     "hv_storvsc",
     "lost ",
     "md",
+    "megasas",
     "mmc",
     "nvme",
     "pci",
@@ -56,6 +58,7 @@ const BEGINNINGS: &[&str] = &[
     "usb",
     "vd",
     "virtio_blk",
+    "xfs_force",
     "xhci",
     "xvd",
 ];

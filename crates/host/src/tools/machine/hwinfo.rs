@@ -67,10 +67,10 @@ fn class_in(alias: &str) -> Option<u32> {
 
 /// The model in a name of udev's: `/dev/disk/by-id/nvme-MODEL_SERIAL`.
 fn model_in(links: &str) -> Option<String> {
-    let names = links.split(", ").filter_map(|link| link.strip_prefix("/dev/disk/by-id/nvme-"));
+    let own = links.split(", ").filter_map(|link| link.strip_prefix("/dev/disk/by-id/nvme-"));
+    let with_model = own.filter(|name| !name.starts_with("eui.") && !name.starts_with("nvme."));
     // New versions of udev have a second one, with the number of the namespace at its end.
-    let named = names.filter(|name| !name.starts_with("eui.") && !name.starts_with("nvme."));
-    let (model, _) = named.min_by_key(|name| name.len())?.rsplit_once('_')?;
+    let (model, _) = with_model.min_by_key(|name| name.len())?.rsplit_once('_')?;
     Some(model.replace('_', " "))
 }
 

@@ -42,13 +42,12 @@ impl Entry {
     /// The shown and the kernel's name of a mapped device.
     fn mapped(&self) -> Option<(String, String)> {
         let shown = self.get("name")?.trim_start_matches("/dev/").trim_start_matches("mapper/");
-        let kernel = match self.get("kname") {
-            Some(name) => name.trim_start_matches("/dev/").to_owned(),
-            None => {
-                let minor = self.get("maj:min")?.split_once(':')?.1.parse::<u32>().ok()?;
-                let is_mapped = matches!(self.get("type")?, "lvm" | "crypt" | "mpath" | "dm");
-                is_mapped.then(|| format!("dm-{minor}"))?
-            }
+        let kernel = if let Some(name) = self.get("kname") {
+            name.trim_start_matches("/dev/").to_owned()
+        } else {
+            let minor = self.get("maj:min")?.split_once(':')?.1.parse::<u32>().ok()?;
+            let is_mapped = matches!(self.get("type")?, "lvm" | "crypt" | "mpath" | "dm");
+            is_mapped.then(|| format!("dm-{minor}"))?
         };
         (shown != kernel).then(|| (shown.replace('/', "!"), kernel))
     }
