@@ -81,12 +81,12 @@ fn bad_requests_say_what_to_do() {
 
 #[test]
 fn what_was_meant_as_a_file_is_said_to_be_missing_or_empty() {
-    let folder = folder();
-    file(folder.path(), "empty", "");
-    file(folder.path(), "notes.bin", "\0\0");
-    std::fs::create_dir(folder.path().join("logs")).unwrap();
+    let home = folder();
+    file(home.path(), "empty", "");
+    file(home.path(), "notes.bin", "\0\0");
+    std::fs::create_dir(home.path().join("logs")).unwrap();
     let check = |name: &str, words: &[&str]| {
-        drivelab(folder.path(), &["inspect", name]).failed(2, words);
+        drivelab(home.path(), &["inspect", name]).failed(2, words);
     };
     check("./none", &["there is no file `./none`", "check the path"]);
     check("/nowhere/none", &["there is no file"]);

@@ -13,8 +13,8 @@ use crate::found::FindingId;
 /// behind `ata_piix`: 73 and 107 per second).
 const SORTABLE_REQUESTS_MIN: u32 = 16;
 
-/// Numbers of requests that the kernel chooses by itself: twice the smaller one of the queue's depth
-/// and 128 for an elevator (`blk_mq_init_sched`), and 128 before Linux 5.0 (`BLKDEV_MAX_RQ`).
+/// Numbers of requests that the kernel chooses by itself: for an elevator twice the smaller one of
+/// the queue's depth and 128 (`blk_mq_init_sched`), and 128 before Linux 5.0 (`BLKDEV_MAX_RQ`).
 const KERNEL_REQUESTS: [u32; 2] = [256, 128];
 
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {

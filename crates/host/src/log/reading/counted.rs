@@ -1,18 +1,10 @@
-//! Lines that are counted without being read: those that say what one before said, and those that no
-//! rule can concern.
+//! Lines that are counted without being read: those that say what one before said, and those that
+//! no rule can concern.
 
 use memchr::memchr;
 
-use super::message::Reading;
+use super::message::{Reading, Repeated};
 use super::{line, quick, repeats};
-
-/// A line that is not read in full.
-pub(super) struct Repeated {
-    /// The message that it repeats; `None` for libata's reports.
-    pub(super) slot: Option<(usize, usize)>,
-    /// Its time, if it has the kernel's stamp.
-    pub(super) seconds: Option<u64>,
-}
 
 impl Reading {
     /// Takes a line that says the same as one before, or is one of libata's reports. Only if no
@@ -101,7 +93,7 @@ impl Reading {
 
 #[cfg(test)]
 mod tests {
-    use super::super::KernelLog;
+    use super::super::super::KernelLog;
     use super::*;
     use crate::log::Class;
 

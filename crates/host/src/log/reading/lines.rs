@@ -4,7 +4,8 @@ use std::io::{BufRead, Error, ErrorKind, Read};
 
 use memchr::memchr;
 
-use super::LINE_BYTES_MAX;
+/// Longest line that is read; the kernel's own have at most 1024 bytes (`LOG_LINE_MAX`).
+pub(super) const LINE_BYTES_MAX: usize = 4096;
 
 /// The first two bytes of a file, which stay in it; zeros where there are none.
 pub(super) fn first_bytes(file: &mut impl BufRead) -> std::io::Result<[u8; 2]> {

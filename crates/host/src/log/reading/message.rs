@@ -1,9 +1,10 @@
 //! Puts the lines of a message together: libata reports a command in two, and mail programs break
 //! long ones.
 
-use super::counted::Repeated;
+use super::super::KernelLog;
+use super::lines::LINE_BYTES_MAX;
 use super::repeats::Repeats;
-use super::{KernelLog, LINE_BYTES_MAX, joined, line, quick};
+use super::{joined, line, quick};
 
 /// The length from which a line may have been broken by a mail program.
 const BROKEN_LENGTH_MIN: usize = 50;
@@ -28,6 +29,14 @@ pub(super) struct Reading {
     pub(super) known: Repeats,
     /// The one that the line repeats.
     pub(super) repeat: Option<Repeated>,
+}
+
+/// A line that is not read in full.
+pub(super) struct Repeated {
+    /// The message that it repeats; `None` for libata's reports.
+    pub(super) slot: Option<(usize, usize)>,
+    /// Its time, if it has the kernel's stamp.
+    pub(super) seconds: Option<u64>,
 }
 
 /// The part of a line that is read.

@@ -14,13 +14,11 @@ pub use ring::ring;
 
 use std::io::{BufRead, BufReader, Cursor, Error, ErrorKind, Read};
 
-use self::lines::{fill, first_bytes, next_line};
+use self::lines::{LINE_BYTES_MAX, fill, first_bytes, next_line};
 use self::message::Reading;
 pub(crate) use self::unpack::unpacked;
 use super::KernelLog;
 
-/// Longest line that is read; the kernel's own have at most 1024 bytes (`LOG_LINE_MAX`).
-const LINE_BYTES_MAX: usize = 4096;
 /// A log longer than this has no end, such as a device.
 const LOG_BYTES_MAX: u64 = 64 << 30;
 

@@ -51,6 +51,7 @@ pub(in crate::tools) fn function(lines: &[&str], tree: &mut Tree) -> bool {
         tree.set_some(&format!("{folder}/{name}"), number);
     }
     add_driver(tree, path, quoted(lines, "Driver").as_deref());
+    debug_assert!(folder.ends_with(address), "a function is known by its address");
     tree.link(&format!("sys/bus/pci/devices/{address}"), &format!("/{folder}"));
     class.is_some()
 }

@@ -79,8 +79,8 @@ fn functions<'a>(lines: &[&'a str]) -> Vec<Function<'a>> {
     found
 }
 
-/// Class, vendor and device in the output of `lspci -n`: `00:01.1 0101: 8086:7010 (prog-if 80)`. Old
-/// versions write `Class 0101:`.
+/// Class, vendor and device in the output of `lspci -n`: `00:01.1 0101: 8086:7010 (prog-if 80)`;
+/// old versions write `Class 0101:`.
 fn numeric(line: &str) -> Option<(u32, (&str, &str))> {
     let mut words = line.split_whitespace().skip(1).filter(|word| *word != "Class");
     let class = words.next()?.strip_suffix(':').filter(|class| class.len() == 4)?;

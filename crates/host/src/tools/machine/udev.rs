@@ -99,6 +99,7 @@ fn descriptors(tree: &mut Tree, folder: &str, values: &Values<'_>) {
         let [_, class, subclass, protocol] = interface.to_be_bytes();
         bytes.extend([9, 4, 0, 0, 0, class, subclass, protocol, 0]);
     }
+    debug_assert!((bytes.len() - 18) % 9 == 0, "each interface has nine bytes");
     tree.set_bytes(&format!("{folder}/descriptors"), bytes);
 }
 

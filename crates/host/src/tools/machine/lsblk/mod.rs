@@ -54,8 +54,8 @@ impl Entry {
 
     /// The entry with the kernel's names.
     fn resolved(&self, mapped: &BTreeMap<String, String>) -> Option<(String, Self)> {
-        let name = self.name()?;
-        let name = mapped.get(&name).cloned().unwrap_or(name);
+        let shown = self.name()?;
+        let name = mapped.get(&shown).cloned().unwrap_or(shown);
         let below = self.below.as_ref().map(|below| mapped.get(below).unwrap_or(below).clone());
         Some((name, Self { row: self.row.clone(), below }))
     }
