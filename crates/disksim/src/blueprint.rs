@@ -99,6 +99,7 @@ impl Blueprint for ScsiDisk {
             scheduler: options.scheduler.unwrap_or(Scheduler::None),
             nr_requests: options.nr_requests.map_or(SCSI_NR_REQUESTS, |asked| asked as usize),
             write_cache_bytes: params.writes.immediate_report.then_some(segment),
+            reports_cache: params.writes.immediate_report,
             fua: None,
             guard_ns: None,
             guard_growth: None,

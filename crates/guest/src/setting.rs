@@ -16,7 +16,7 @@ pub struct QueueSetting {
     pub tags: u16,
     /// The number of commands that the controller accepts for all its disks.
     pub slots: u16,
-    /// True if acknowledged data can be lost until it is flushed.
+    /// True if the disk reports a cache that has to be flushed.
     pub write_cache: bool,
 }
 

@@ -131,7 +131,7 @@ pub fn attributes(profile: &Profile, about: &About) -> Attributes {
     Attributes {
         physical_sector: profile.physical_sector,
         rotational: profile.rotates(),
-        volatile_cache: about.has_volatile_cache(),
+        volatile_cache: about.reports_volatile_cache(),
     }
 }
 

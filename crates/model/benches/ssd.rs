@@ -66,6 +66,7 @@ fn drive() -> Drive {
         scheduler: Scheduler::None,
         nr_requests: 64,
         write_cache_bytes: None,
+        reports_cache: false,
         fua: None,
         guard_ns: None,
         guard_growth: None,

@@ -43,8 +43,19 @@ impl About {
     /// Returns true if a power cut can lose acknowledged writes.
     pub fn has_volatile_cache(&self) -> bool {
         let cached = self.attached.as_ref().is_some_and(|it| it.write_cache_bytes.is_some());
-        // A writeback tier acknowledges before the slow drive has the data.
-        cached || self.tier.as_ref().is_some_and(|tier| tier.kind == TierKind::Writeback)
+        cached || self.writes_back()
+    }
+
+    /// Returns true if the host has to flush: by what the drive reports, which may be more than it
+    /// can lose.
+    pub fn reports_volatile_cache(&self) -> bool {
+        let reported = self.attached.as_ref().is_some_and(|it| it.reports_cache);
+        reported || self.writes_back()
+    }
+
+    /// A writeback tier acknowledges before the slow drive has the data.
+    fn writes_back(&self) -> bool {
+        self.tier.as_ref().is_some_and(|tier| tier.kind == TierKind::Writeback)
     }
 }
 
@@ -69,6 +80,9 @@ pub struct Attachment {
     pub nr_requests: usize,
     /// Size of the volatile write cache; `None` while it is off.
     pub write_cache_bytes: Option<u64>,
+    /// True if the host reads that acknowledged writes can be lost until a flush; a drive with
+    /// capacitors may say so all the same.
+    pub reports_cache: bool,
     /// The user's choice: writes are made durable by forced unit access.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fua: Option<Switch>,

@@ -32,8 +32,7 @@ pub fn to_model(profile: &str, about: &About) -> Attached {
         noted.set("wire_mb_per_s", Some(attached.wire_bytes_per_s / 1_000_000));
         noted.set("scheduler", Some(attached.scheduler.to_string()));
         noted.set("nr_requests", u64::try_from(attached.nr_requests).ok());
-        let cache =
-            if attached.write_cache_bytes.is_some() { "write back" } else { "write through" };
+        let cache = if attached.reports_cache { "write back" } else { "write through" };
         noted.set("write_cache", Some(cache));
         noted.set("write_cache_bytes", attached.write_cache_bytes);
     }

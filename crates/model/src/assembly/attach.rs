@@ -23,6 +23,8 @@ pub(super) struct Front {
     pub(super) write_cache: Switch,
     /// Size of the volatile cache; `None` without one.
     pub(super) write_cache_bytes: Option<Bytes>,
+    /// True if the host reads of it.
+    pub(super) reports_cache: bool,
 }
 
 /// Requests of the elevator for each slot of the host adapter.
@@ -87,6 +89,7 @@ pub(super) fn negotiate(
         scheduler,
         nr_requests,
         write_cache_bytes: front.write_cache_bytes.filter(|_| cached).map(Bytes::get),
+        reports_cache: front.reports_cache && cached,
         fua: options.fua,
         guard_ns: None,
         guard_growth: None,

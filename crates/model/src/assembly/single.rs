@@ -30,9 +30,9 @@ pub(super) fn on_host(
     match &profile.body {
         profile::Body::Hdd(hdd) => build_disk(model, hdd, options, seed, host),
         profile::Body::Ssd(ssd) => {
-            let cacheless = ssd.protected && options.write_cache.is_some();
-            // With capacitors there is no volatile cache to switch off. A specimen of a mixture may
-            // have them; then the setting changes nothing.
+            let cacheless = !ssd.reports_cache() && options.write_cache.is_some();
+            // A drive that reports no volatile cache has none to switch off. A specimen of a
+            // mixture may be one; then the setting changes nothing.
             let known = !profile.has_drawn("power_loss_protection");
             refuse(&model, "has power-loss protection", &[("write-cache", cacheless && known)])?;
             build_ssd(model, ssd, options, seed, host)
@@ -91,6 +91,7 @@ fn build_disk(
         commands_at_once: hdd.queue_depth,
         write_cache: hdd.write_cache,
         write_cache_bytes: hdd.parts.write_cache.map(|limits| limits.size.bytes()),
+        reports_cache: hdd.parts.write_cache.is_some(),
     };
     let attached = negotiate(&model, &front, options)?;
     let state = options.precondition.unwrap_or(hdd.precondition);
@@ -149,6 +150,7 @@ fn build_ssd(
         commands_at_once: ssd.commands_at_once,
         write_cache: ssd.write_cache,
         write_cache_bytes: ssd.volatile_cache(),
+        reports_cache: ssd.reports_cache(),
     };
     let attached = negotiate(&model, &front, options)?;
     let scale = options.scale.unwrap_or(ssd.scale);

@@ -227,6 +227,8 @@ profile_keys! {
     /// Time that each command needs to look into a map outside of the controller.
     map_access: Short,
     power_loss_protection: Switch,
+    /// The host reads of a volatile cache; default: where there is one, and on SATA always.
+    reports_write_cache: Switch,
     // Controller of a solid-state drive.
     command_processing: Short,
     commands_at_once: Count<1, 65_536>,

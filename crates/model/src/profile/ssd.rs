@@ -28,6 +28,8 @@ pub(crate) struct SsdProfile {
     pub(crate) commands_at_once: usize,
     pub(crate) write_cache: Switch,
     pub(crate) protected: bool,
+    /// A volatile cache is reported, if the profile states it.
+    reports_write_cache: Option<Switch>,
     pub(crate) scale: Scale,
     pub(crate) precondition: Precondition,
     /// Serial processing of a command by the controller.
@@ -116,6 +118,7 @@ impl SsdProfile {
                 .map_or(COMMANDS_AT_ONCE, |count| count.0 as usize),
             write_cache: raw.write_cache.unwrap_or(Switch::On),
             protected: raw.power_loss_protection.is_some_and(Switch::is_on),
+            reports_write_cache: raw.reports_write_cache,
             scale: raw.scale.unwrap_or(Scale::WHOLE),
             precondition: raw.precondition.unwrap_or_default(),
             command_processing: raw.command_processing.map_or(Span::ZERO, |span| span.0),
@@ -311,6 +314,14 @@ impl SsdProfile {
     /// Size of its volatile cache; `None` if acknowledged data is durable.
     pub(crate) fn volatile_cache(&self) -> Option<Bytes> {
         (!self.protected).then_some(self.buffer)
+    }
+
+    /// Returns true if a host reads that the cache is volatile. ATA has no word for a cache that
+    /// capacitors protect, so such drives report a cache like any other; on `NVMe` (base
+    /// specification 2.0, field VWC) and SCSI it does not count as volatile.
+    pub(crate) fn reports_cache(&self) -> bool {
+        let usual = !self.protected || self.interface == Interface::Sata;
+        self.reports_write_cache.map_or(usual, Switch::is_on)
     }
 }
 

@@ -69,6 +69,7 @@ fn drive(parts: SsdParts, tags: usize) -> Stack<Ssd> {
         scheduler: Scheduler::None,
         nr_requests: 256,
         write_cache_bytes: None,
+        reports_cache: false,
         fua: None,
         guard_ns: None,
         guard_growth: None,

@@ -30,7 +30,7 @@ pub struct Attributes {
     pub physical_sector: Sectors,
     /// True if it is a rotating disk.
     pub rotational: bool,
-    /// True if acknowledged data can be lost until it is flushed.
+    /// True if it reports a cache that has to be flushed.
     pub volatile_cache: bool,
 }
 

@@ -134,7 +134,7 @@ pub(super) fn setting(host: &About) -> Result<Option<QueueSetting>, Refusal> {
         return Err(Refusal::request(message).hint("omit `dispatch`, or use stage simulate"));
     }
     let nr_requests = attached.nr_requests as u64;
-    let write_cache = attached.write_cache_bytes.is_some();
+    let write_cache = attached.reports_cache;
     // Virtio has as many requests as tags, and an adapter as many as slots.
     let slots = if driver.is_some() { most } else { tags };
     Ok(Some(QueueSetting { driver, scheduler, nr_requests, tags, slots, write_cache }))
@@ -152,6 +152,15 @@ mod tests {
         let profile = target::profile(&spec).unwrap();
         let host = target::describe(&profile, &spec.options, 1)?;
         Seen::new(&host, &profile, target::attributes(&profile, &host))
+    }
+
+    /// ATA has no word for a protected cache.
+    #[test]
+    fn capacitors_count_for_the_host_behind_nvme_alone() {
+        for (spec, expected) in [("generic-sata-datacenter", true), ("micron-7300pro", false)] {
+            let spec = format!("{spec},scale=1/64,tags=32");
+            assert_eq!(of_spec(&spec).unwrap().setting.unwrap().write_cache, expected, "{spec}");
+        }
     }
 
     #[test]
