@@ -352,7 +352,10 @@ fn arrays_are_drives_like_others() {
     assert_eq!(capacity("drives=5,raid=0"), 5 * chunks);
     assert_eq!(capacity("drives=2,raid=1"), chunks);
     assert_eq!(capacity("drives=5,raid=5,bus=pci"), 4 * chunks);
+    assert_eq!(capacity("drives=6,raid=6"), 4 * chunks);
+    assert_eq!(capacity("drives=6,raid=10"), 3 * chunks);
     show("raid=5").failed(2, &["drives=3"]);
+    show("drives=3,raid=6").failed(2, &["drives=4"]);
     show("drives=2,raid=0,failed=1").failed(2, &["RAID 0"]);
     show("drives=5,raid=5,failed=5").failed(2, &["count from 0"]);
     show("drives=2,chunk=64k").failed(2, &["raid=0"]);

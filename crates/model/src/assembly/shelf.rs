@@ -80,32 +80,34 @@ fn array_shape(asked: &Options) -> Result<Option<Shape>, BuildError> {
     let members = asked.drives.unwrap_or(1) as usize;
     let Some(level) = asked.raid else {
         if asked.chunk.is_some() {
-            return Err(BuildError::Shelf("`chunk` needs stripes: add `raid=0` or `raid=5`"));
+            return Err(BuildError::Shelf(
+                "`chunk` needs stripes: add `raid=0`, `raid=5`, `raid=6` or `raid=10`",
+            ));
         }
         if asked.failed.is_some() {
-            return Err(BuildError::Shelf("`failed` needs redundancy: add `raid=1` or `raid=5`"));
+            return Err(BuildError::Shelf(
+                "`failed` needs redundancy: add `raid=1`, `raid=5`, `raid=6` or `raid=10`",
+            ));
         }
         return Ok(None);
     };
     let failed = asked.failed.map(|failed| failed as usize);
-    match level {
-        Level::Raid0 | Level::Raid1 if members < 2 => {
-            return Err(BuildError::Shelf(
-                "`raid=0` and `raid=1` need two drives or more: add `drives=2`",
-            ));
-        }
-        Level::Raid5 if members < 3 => {
-            return Err(BuildError::Shelf("`raid=5` needs three drives or more: add `drives=3`"));
-        }
-        Level::Raid0 if failed.is_some() => {
-            return Err(BuildError::Shelf(
-                "`failed` needs redundancy: RAID 0 is lost with any of its drives",
-            ));
-        }
-        Level::Raid1 if asked.chunk.is_some() => {
-            return Err(BuildError::Shelf("`chunk` needs stripes: RAID 1 has none"));
-        }
-        Level::Raid0 | Level::Raid1 | Level::Raid5 => {}
+    if members < level.least() {
+        return Err(BuildError::Shelf(match level {
+            Level::Raid0 | Level::Raid1 | Level::Raid10 => {
+                "`raid=0`, `raid=1` and `raid=10` need two drives or more: add `drives=2`"
+            }
+            Level::Raid5 => "`raid=5` needs three drives or more: add `drives=3`",
+            Level::Raid6 => "`raid=6` needs four drives or more: add `drives=4`",
+        }));
+    }
+    if level == Level::Raid0 && failed.is_some() {
+        return Err(BuildError::Shelf(
+            "`failed` needs redundancy: RAID 0 is lost with any of its drives",
+        ));
+    }
+    if level == Level::Raid1 && asked.chunk.is_some() {
+        return Err(BuildError::Shelf("`chunk` needs stripes: RAID 1 has none"));
     }
     if failed.is_some_and(|failed| failed >= members) {
         return Err(BuildError::Shelf(

@@ -143,8 +143,8 @@ mod tests {
         check("generic-5400,tags=0", "from 1 to 256");
         check("generic-5400,tags=1,tags=2", "given twice");
         check("generic-5400,drives=0", "from 1 to 32");
-        check("generic-5400,drives=3,raid=6", "`5`");
-        check("generic-5400,drives=4,raid=10", "`10` is not a valid");
+        check("generic-5400,drives=3,raid=7", "`6`");
+        check("generic-5400,drives=4,raid=50", "`50` is not a valid");
         check("ST31000333AS", "did you mean `seagate-st31000333as`?");
         check("generic-5400,drives=3,chunk=100k", "power of two");
         check("generic-5400,bus=pcie1x3", "`pcie1x8`");

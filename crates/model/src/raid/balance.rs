@@ -1,4 +1,4 @@
-//! RAID 1: choice of the mirror for a read.
+//! RAID 1 and 10: choice of the mirror for a read.
 
 use drivelab_core::{Lba, Sectors};
 
@@ -40,6 +40,17 @@ impl Balance {
         let chosen = chosen.expect("at most one mirror has failed");
         self.mirrors[chosen].follows = Some(lba + sectors);
         chosen
+    }
+
+    /// RAID 10 (`raid10.c`): returns the idle one of the members that hold a chunk, else the one
+    /// with the nearest head; each with the sector where it has the data.
+    pub(super) fn choose_copy(&self, copies: [(usize, Lba); 2]) -> usize {
+        let alive = copies.into_iter().filter(|(member, _)| Some(*member) != self.failed);
+        let chosen = alive.min_by_key(|(member, lba)| {
+            let Mirror { pending, head, .. } = self.mirrors[*member];
+            if pending == 0 { (0, 0) } else { (1, head.get().abs_diff(lba.get())) }
+        });
+        chosen.expect("at most one member has failed").0
     }
 
     pub(super) fn sent(&mut self, mirror: usize) {

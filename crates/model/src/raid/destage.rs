@@ -5,8 +5,9 @@
 //! member until it is in sync
 //! again (Linux, `drivers/md/raid1.c`: `choose_first_rdev` while a resync is due), so a copy
 //! on the others alone is not durable. RAID 5 recomputes its parity from the data, so data is
-//! durable with the member that holds it. Data of a failed member is reconstructed from the
-//! parity, and durable with that.
+//! durable with the member that holds it; RAID 6 likewise. Data of a failed member is reconstructed
+//! from the (first) parity, and durable with that. A RAID 10 is read from the first copy of a
+//! chunk, as RAID 1 from its first member.
 //!
 //! Not modelled: a cut between data and parity of a stripe in a degraded array (the write hole),
 //! for which md refuses to start such an array.
@@ -43,7 +44,7 @@ pub(super) fn translate(
             let (row, within) = (at / layout.chunk, at % layout.chunk);
             let until = end.min((row + 1) * layout.chunk);
             if let Some(chunk) = durable_chunk(layout, failed, row, holder) {
-                let lba = Lba::new((row * layout.data() + chunk) * layout.chunk + within);
+                let lba = Lba::new(chunk * layout.chunk + within);
                 records.push(Destaged { lba, sectors: Sectors::new(until - at), ..record });
             }
             at = until;
@@ -51,11 +52,20 @@ pub(super) fn translate(
     }
 }
 
-/// Returns the data chunk of `row` that becomes durable with the chunk on `member`.
+/// Returns the chunk of the array that becomes durable with that of `row` on `member`.
 fn durable_chunk(layout: &Layout, failed: Option<usize>, row: u64, member: usize) -> Option<u64> {
-    let held = layout.held(row, member);
-    match failed {
-        Some(failed) if held.is_none() => layout.held(row, failed),
-        _ => held,
+    if layout.level == Level::Raid10 {
+        let (chunk, copy) = layout.copied(row, member);
+        // The other copy is the first where the member of this one has failed.
+        let first = u64::from(failed == Some(layout.copy(chunk, 0).0));
+        let within = chunk < layout.capacity().get() / layout.chunk;
+        return (copy == first && within).then_some(chunk);
     }
+    let held = match failed {
+        Some(failed) if layout.level.has_parity() && layout.parity(row) == member => {
+            layout.held(row, failed)
+        }
+        _ => layout.held(row, member),
+    };
+    held.map(|chunk| row * layout.data() + chunk)
 }

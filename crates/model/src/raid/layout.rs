@@ -4,6 +4,9 @@ use drivelab_core::{Lba, Sectors};
 
 use super::level::Level;
 
+/// Copies of a chunk in a RAID 10.
+const COPIES: u64 = 2;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Extent {
     pub(super) member: usize,
@@ -31,16 +34,53 @@ pub(super) struct Band {
 }
 
 impl Layout {
+    /// Data chunks of a row; not of RAID 10, whose rows share chunks if their members are odd.
     pub(super) fn data(&self) -> u64 {
         match self.level {
             Level::Raid0 => self.members,
             Level::Raid1 => 1,
             Level::Raid5 => self.members - 1,
+            Level::Raid6 => self.members - 2,
+            Level::Raid10 => unreachable!("its rows share chunks"),
         }
     }
 
     pub(super) fn capacity(&self) -> Sectors {
-        Sectors::new(self.rows * self.data() * self.chunk)
+        let chunks = match self.level {
+            Level::Raid10 => self.rows * self.members / COPIES,
+            _ => self.rows * self.data(),
+        };
+        Sectors::new(chunks * self.chunk)
+    }
+
+    /// RAID 10: returns the member and the row of a copy of a chunk. The copies follow one another
+    /// (md's layout `n2`).
+    pub(super) fn copy(&self, chunk: u64, copy: u64) -> (usize, u64) {
+        debug_assert!(copy < COPIES, "copy {copy} of {COPIES}");
+        let slot = chunk * COPIES + copy;
+        (index(slot % self.members), slot / self.members)
+    }
+
+    /// RAID 10: returns the chunk of which a member has a copy in a row, and the number of the
+    /// copy.
+    pub(super) fn copied(&self, row: u64, member: usize) -> (u64, u64) {
+        let slot = row * self.members + member as u64;
+        (slot / COPIES, slot % COPIES)
+    }
+
+    /// RAID 10: visits the extents of both copies of each chunk from `start` to `end`.
+    pub(super) fn copies(&self, start: Lba, end: Lba, mut each: impl FnMut([Extent; 2])) {
+        let (mut at, end) = (start.get(), end.get());
+        while at < end {
+            let (chunk, within) = (at / self.chunk, at % self.chunk);
+            let until = end.min((chunk + 1) * self.chunk);
+            each([0, 1].map(|copy| {
+                let (member, row) = self.copy(chunk, copy);
+                let lba = Lba::new(row * self.chunk + within);
+                Extent { member, lba, sectors: Sectors::new(until - at) }
+            }));
+            at = until;
+        }
     }
 
     /// Returns the member that holds the parity of a row: one lower with every row, beginning with
@@ -49,25 +89,35 @@ impl Layout {
         index(self.members - 1 - row % self.members)
     }
 
-    /// Returns the member that holds a data chunk of a row. With RAID 5 the first chunk follows the
-    /// parity, cyclically, so that a long read visits every member in turn.
+    /// Returns the member that holds the second parity of a row, which follows the first.
+    pub(super) fn second_parity(&self, row: u64) -> Option<usize> {
+        let second = index((self.parity(row) as u64 + 1) % self.members);
+        (self.level == Level::Raid6).then_some(second)
+    }
+
+    /// Returns the member that holds a data chunk of a row. With parities the first chunk follows
+    /// them, cyclically, so that a long read visits every member in turn.
     pub(super) fn holder(&self, row: u64, chunk: u64) -> usize {
         debug_assert!(chunk < self.data(), "chunk {chunk} of {}", self.data());
         match self.level {
             Level::Raid0 | Level::Raid1 => index(chunk),
-            Level::Raid5 => index((self.parity(row) as u64 + 1 + chunk) % self.members),
+            _ => {
+                // Behind the last parity, so that none of them lies between data.
+                let parities = self.members - self.data();
+                index((self.parity(row) as u64 + parities + chunk) % self.members)
+            }
         }
     }
 
-    /// Returns the data chunk of a row on a member; `None` if it holds the parity.
+    /// Returns the data chunk of a row on a member; `None` if it holds a parity.
     pub(super) fn held(&self, row: u64, member: usize) -> Option<u64> {
         let member = member as u64;
         debug_assert!(member < self.members, "member {member} of {}", self.members);
         match self.level {
             Level::Raid0 | Level::Raid1 => Some(member),
-            Level::Raid5 => {
-                // The inverse of `holder`: members behind the parity, cyclically.
-                let after = self.members - 1 - self.parity(row) as u64;
+            _ => {
+                // The inverse of `holder`: members behind the parities, cyclically.
+                let after = self.members + self.data() - self.parity(row) as u64;
                 Some((member + after) % self.members).filter(|chunk| *chunk < self.data())
             }
         }

@@ -1,4 +1,4 @@
-//! Arrays after Linux md: RAID 0, 1 and 5 over consecutive members of one device.
+//! Arrays after Linux md: RAID 0, 1, 5, 6 and 10 over consecutive members of one device.
 //!
 //! Not modelled: md's stripe cache, which gathers small sequential writes into whole stripes;
 //! locks on a stripe that two requests touch; superblocks, bitmaps, resync and rebuild; processor
@@ -24,7 +24,7 @@ use slab::Slab;
 
 use crate::shelf::Pending;
 use balance::Balance;
-use layout::{Extent, Layout, index};
+use layout::{Extent, ExtentList, Layout, index};
 use plan::plan_groups;
 
 /// The shape of an array.
@@ -79,7 +79,7 @@ impl<D: Device> Array<D> {
     /// The array of `shape` over `inner`, whose address space concatenates the members.
     pub fn new(inner: D, shape: Shape) -> Self {
         let members = shape.members as u64;
-        let least = if shape.level == Level::Raid5 { 3 } else { 1 };
+        let least = if shape.level.has_parity() { shape.level.least() as u64 } else { 1 };
         assert!((least..=32).contains(&members), "{members} members make no RAID {}", shape.level);
         assert!(shape.failed.is_none_or(|failed| failed < shape.members), "no such member");
         assert!(shape.failed.is_none() || shape.level != Level::Raid0, "nothing is left of it");
@@ -108,8 +108,10 @@ impl<D: Device> Array<D> {
     }
 
     fn groups_of(&mut self, request: &Request) -> Vec<plan::Group> {
-        if self.layout.level != Level::Raid1 {
-            return plan_groups(&self.layout, self.failed, request);
+        match self.layout.level {
+            Level::Raid1 => {}
+            Level::Raid10 => return vec![self.copies_of(request)],
+            _ => return plan_groups(&self.layout, self.failed, request),
         }
         let Request { lba, sectors, .. } = *request;
         if request.op == Op::Read {
@@ -120,6 +122,22 @@ impl<D: Device> Array<D> {
         let alive = (0..index(self.layout.members)).filter(|member| Some(*member) != self.failed);
         let writes = alive.map(|member| Extent { member, lba, sectors }).collect();
         vec![plan::Group { reads: Vec::new(), writes }]
+    }
+
+    /// RAID 10: one copy of each chunk to read, or both to write.
+    fn copies_of(&self, request: &Request) -> plan::Group {
+        let (mut reads, mut writes) = (ExtentList::default(), ExtentList::default());
+        self.layout.copies(request.lba, request.end(), |copies| {
+            if request.op == Op::Read {
+                // Chunk by chunk, so that a long read uses all members.
+                let chosen = self.balance.choose_copy(copies.map(|it| (it.member, it.lba)));
+                copies.into_iter().filter(|it| it.member == chosen).for_each(|it| reads.add(it));
+            } else {
+                let alive = copies.into_iter().filter(|it| Some(it.member) != self.failed);
+                alive.for_each(|extent| writes.add(extent));
+            }
+        });
+        plan::Group { reads: reads.extents, writes: writes.extents }
     }
 
     fn send(&mut self, now: Time, group: usize, op: Op, extents: &[Extent], fua: bool) {
@@ -228,8 +246,8 @@ impl<D: Device> Device for Array<D> {
         }
         let last = Lba::ZERO + self.capacity();
         let beyond = request.lba > last || last - request.lba < request.sectors;
-        // md passes discards on to RAID 5 members only with `devices_handle_discard_safely`.
-        let discarded = request.op == Op::Trim && self.layout.level == Level::Raid5;
+        // md passes discards on to members with parity only with `devices_handle_discard_safely`.
+        let discarded = request.op == Op::Trim && self.layout.level.has_parity();
         if request.op == Op::Flush {
             self.flush(now, &request);
         } else if beyond {

@@ -15,7 +15,7 @@ pub(super) struct Group {
 /// Returns the groups of a request, which are independent of each other.
 pub(super) fn plan_groups(layout: &Layout, failed: Option<usize>, request: &Request) -> Vec<Group> {
     match (layout.level, request.op) {
-        (Level::Raid5, Op::Write) => writes(layout, failed, request),
+        (Level::Raid5 | Level::Raid6, Op::Write) => writes(layout, failed, request),
         (Level::Raid0, Op::Write | Op::Trim) => {
             let writes = data(layout, None, request);
             vec![Group { reads: Vec::new(), writes }]
@@ -42,7 +42,7 @@ fn data(layout: &Layout, failed: Option<usize>, request: &Request) -> Vec<Extent
     joined.extents
 }
 
-/// RAID 5: the data and parity to write, and the reads for the parity.
+/// The data and parities to write, and the reads for the parities.
 ///
 /// Rows that need no reads form one group; each of the others is a group, so that it proceeds to
 /// its writes as soon as its reads are done.
@@ -87,21 +87,21 @@ impl Row {
 /// Returns bit masks of the members to read and then to write for one band.
 ///
 /// As md's `handle_stripe_dirtying` with an empty stripe cache: read-modify-write needs the old
-/// data and the old parity, reconstruct-write the data that is not written. The one with fewer
+/// data and the old parities, reconstruct-write the data that is not written. The one with fewer
 /// reads is chosen, reconstruct-write if they are equal. A failed member cannot be read: if it is
-/// written, its new data goes into the parity, which needs all other data; if it is not, only
-/// read-modify-write works without it.
+/// written, its new data goes into the parities, which need all other data; if it is other data,
+/// only read-modify-write works without it; if it is one of two parities, reconstruct-write.
 fn stripe_members(layout: &Layout, failed: Option<usize>, band: &Band) -> (u32, u32) {
-    let parity = 1 << layout.parity(band.row);
+    let parities = 1 << layout.parity(band.row) | bit(layout.second_parity(band.row));
     let written = holders(layout, band);
     let gone = bit(failed);
-    if parity == gone {
+    if parities == gone {
         // Without a parity to maintain, data is written alone.
         return (0, written);
     }
-    let modify = written | parity;
-    let reconstruct = all(layout) & !parity & !written;
-    let reads = if written & gone != 0 {
+    let modify = written | parities;
+    let reconstruct = all(layout) & !parities & !written;
+    let reads = if modify & gone != 0 {
         reconstruct
     } else if reconstruct & gone != 0 || modify.count_ones() < reconstruct.count_ones() {
         modify
@@ -109,7 +109,7 @@ fn stripe_members(layout: &Layout, failed: Option<usize>, band: &Band) -> (u32, 
         reconstruct
     };
     debug_assert_eq!(reads & gone, 0, "a failed member cannot be read");
-    (reads, (written | parity) & !gone)
+    (reads, (written | parities) & !gone)
 }
 
 /// Returns the bit mask of members that hold the band's data of the request.

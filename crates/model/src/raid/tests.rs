@@ -39,14 +39,15 @@ fn members(extents: &[Extent]) -> Vec<usize> {
 
 #[test]
 fn every_sector_of_an_array_has_a_place_of_its_own() {
-    for (level, n) in [(Level::Raid0, 2), (Level::Raid0, 5), (Level::Raid5, 3), (Level::Raid5, 5)] {
+    let shapes = [(Level::Raid0, 2), (Level::Raid0, 5), (Level::Raid5, 3), (Level::Raid5, 5)];
+    for (level, n) in shapes.into_iter().chain([(Level::Raid6, 4), (Level::Raid6, 7)]) {
         let layout = layout(level, n);
         let end = layout.capacity().get();
         let mut seen = BTreeSet::new();
         for lba in 0..end {
             let read = Request::read(0, Lba::new(lba), Sectors::new(1));
             for place in sectors_of(&plan_groups(&layout, None, &read)) {
-                let parity = level == Level::Raid5 && layout.parity(place.1 / CHUNK) == place.0;
+                let parity = level.has_parity() && layout.held(place.1 / CHUNK, place.0).is_none();
                 assert!(seen.insert(place) && !parity, "{level} of {n}: {place:?} at {lba}");
             }
         }
@@ -82,10 +83,41 @@ fn raid_5_is_left_symmetric() {
     assert_eq!(table, expected);
 }
 
-/// Reads and writes of a write of `chunks` chunks at the beginning of a row.
+#[test]
+fn raid_6_is_left_symmetric_with_the_second_parity_behind_the_first() {
+    let layout = layout(Level::Raid6, 5);
+    let mut table = Vec::new();
+    for row in 0..6 {
+        let mut members = [9; 5];
+        for chunk in 0..3 {
+            members[layout.holder(row, chunk)] = chunk;
+            assert_eq!(layout.held(row, layout.holder(row, chunk)), Some(chunk));
+        }
+        let second = layout.second_parity(row).unwrap();
+        assert_eq!([members[layout.parity(row)], members[second]], [9, 9]);
+        members[second] = 8;
+        table.push(members);
+    }
+    // Data chunks by member; 9 stands for the parity, 8 for the second one.
+    let expected = [
+        [8, 0, 1, 2, 9],
+        [0, 1, 2, 9, 8],
+        [1, 2, 9, 8, 0],
+        [2, 9, 8, 0, 1],
+        [9, 8, 0, 1, 2],
+        [8, 0, 1, 2, 9],
+    ];
+    assert_eq!(table, expected);
+}
+
+/// Reads and writes of a write of `chunks` chunks at the beginning of a row of RAID 5.
 fn counts(members: u64, chunks: u64, failed: Option<usize>) -> (usize, usize) {
+    counts_of(Level::Raid5, members, chunks, failed)
+}
+
+fn counts_of(level: Level, members: u64, chunks: u64, failed: Option<usize>) -> (usize, usize) {
     let write = Request::write(0, Lba::ZERO, Sectors::new(chunks * CHUNK));
-    let groups = plan_groups(&layout(Level::Raid5, members), failed, &write);
+    let groups = plan_groups(&layout(level, members), failed, &write);
     let count = |of: fn(&Group) -> &Vec<Extent>| groups.iter().map(|g| of(g).len()).sum();
     (count(|group| &group.reads), count(|group| &group.writes))
 }
@@ -105,6 +137,65 @@ fn raid_5_takes_the_way_with_fewer_reads() {
     assert_eq!(counts(5, 3, None), (1, 4));
     // A whole stripe needs nothing read.
     assert_eq!(counts(5, 4, None), (0, 5));
+}
+
+#[test]
+fn a_small_write_to_raid_6_reads_three_and_writes_three() {
+    let counts = |members, chunks, failed| counts_of(Level::Raid6, members, chunks, failed);
+    // The old data and both parities.
+    assert_eq!(counts(8, 1, None), (3, 3));
+    // As many either way: the data that stays.
+    assert_eq!(counts(6, 1, None), (3, 3));
+    assert_eq!(counts(4, 1, None), (1, 3));
+    assert_eq!(counts(8, 6, None), (0, 8), "a whole stripe");
+    // In row 0 of eight, member 7 holds the parity, 0 the second one, 1 to 6 the data.
+    assert_eq!(counts(8, 1, Some(7)), (5, 2), "the second parity is still kept up");
+    assert_eq!(counts(8, 1, Some(1)), (5, 2), "its data goes into the parities");
+    assert_eq!(counts(8, 4, Some(6)), (6, 6), "only read-modify-write can do without member 6");
+    let read = Request::read(0, Lba::ZERO, Sectors::new(CHUNK));
+    let reads = |failed| members(&plan_groups(&layout(Level::Raid6, 5), failed, &read)[0].reads);
+    assert_eq!((reads(None), reads(Some(1))), (vec![1], vec![0, 2, 3, 4]));
+}
+
+#[test]
+fn raid_10_has_each_chunk_on_two_members() {
+    for n in [2, 3, 4, 5, 6] {
+        let layout = layout(Level::Raid10, n);
+        assert_eq!(layout.capacity().get(), ROWS * n / 2 * CHUNK);
+        let mut seen = BTreeSet::new();
+        layout.copies(Lba::ZERO, Lba::ZERO + layout.capacity(), |copies| {
+            assert_ne!(copies[0].member, copies[1].member, "{n} members");
+            for (copy, it) in (0..).zip(copies) {
+                assert!(seen.insert((it.member, it.lba)), "{n} members: {it:?} twice");
+                let chunk = layout.copied(it.lba.get() / CHUNK, it.member);
+                assert_eq!(layout.copy(chunk.0, copy), (it.member, it.lba.get() / CHUNK));
+            }
+        });
+        assert_eq!(seen.len() as u64, ROWS * n / 2 * 2);
+    }
+    let write = Request::write(0, Lba::ZERO, Sectors::new(3 * CHUNK));
+    let writes = array(Level::Raid10, 4, None).groups_of(&write).remove(0).writes;
+    // Chunks 0 and 2 lie one behind the other on members 0 and 1, chunk 1 on members 2 and 3.
+    let sizes: Vec<_> = writes.iter().map(|it| (it.member, it.sectors.get() / CHUNK)).collect();
+    assert_eq!(sizes, [(0, 2), (1, 2), (2, 1), (3, 1)]);
+}
+
+#[test]
+fn reads_of_raid_10_are_spread_over_both_copies() {
+    let reads = |failed| {
+        let mut array = array(Level::Raid10, 4, failed);
+        for id in 0..8 {
+            let read = Request::read(id, Lba::new(id % 4 * CHUNK), Sectors::new(8));
+            array.submit(Time::ZERO, read).unwrap();
+        }
+        assert_eq!(drain(&mut array).len(), 8);
+        let members = array.inner().log.iter().map(|(_, it)| it.lba.get() / (ROWS * CHUNK));
+        let members: Vec<u64> = members.collect();
+        [0, 1, 2, 3].map(|member| members.iter().filter(|it| **it == member).count())
+    };
+    // The second of two goes to the idle copy; then the nearer head counts, of equals the first.
+    assert_eq!(reads(None), [3, 1, 3, 1]);
+    assert_eq!(reads(Some(2)), [3, 1, 0, 4]);
 }
 
 #[test]
@@ -211,11 +302,12 @@ proptest::proptest! {
     #[test]
     fn whatever_is_asked_completes_once(
         asked in proptest::collection::vec((0_u64..500, 1_u64..100, 0_u8..4), 1..30),
-        level in 0_u8..3, gone in 0_u8..2,
+        level in 0_usize..5, gone in 0_u8..2,
     ) {
-        let level = [Level::Raid0, Level::Raid1, Level::Raid5][usize::from(level)];
+        let levels = [Level::Raid0, Level::Raid1, Level::Raid5, Level::Raid6, Level::Raid10];
+        let level = levels[level];
         let failed = (gone == 1 && level != Level::Raid0).then_some(1);
-        let mut array = array(level, 3, failed);
+        let mut array = array(level, 3.max(level.least()), failed);
         for (id, (lba, sectors, op)) in (0_u64..).zip(&asked) {
             let op = [Op::Read, Op::Write, Op::Flush, Op::Trim][usize::from(*op)];
             let request = Request::read(id, Lba::new(*lba), Sectors::new(*sectors));
@@ -244,8 +336,9 @@ fn safe(layout: &Layout, failed: Option<usize>, extents: &[Extent]) -> BTreeSet<
 
 #[test]
 fn what_its_members_have_destaged_is_named_by_the_arrays_own_sectors() {
-    let shapes = [(Level::Raid0, 3), (Level::Raid1, 2), (Level::Raid5, 3), (Level::Raid5, 5)];
-    for (level, n) in shapes {
+    let mirrored = [(Level::Raid1, 2), (Level::Raid10, 4), (Level::Raid10, 5)];
+    let striped = [(Level::Raid0, 3), (Level::Raid5, 3), (Level::Raid5, 5), (Level::Raid6, 6)];
+    for (level, n) in mirrored.into_iter().chain(striped) {
         let layout = layout(level, n);
         let failures = if level == Level::Raid0 { 0 } else { n };
         let failures = std::iter::once(None).chain((0..failures).map(|member| Some(index(member))));
@@ -258,7 +351,7 @@ fn what_its_members_have_destaged_is_named_by_the_arrays_own_sectors() {
                 let expected: BTreeSet<u64> = (lba..lba + sectors).collect();
                 let found = safe(&layout, failed, &writes);
                 // The parity also stands for data of the failed member that was not written.
-                let more = level == Level::Raid5 && failed.is_some();
+                let more = level.has_parity() && failed.is_some();
                 let right = if more { found.is_superset(&expected) } else { found == expected };
                 assert!(right, "RAID {level} of {n}, {failed:?} failed, {lba}: {found:?}");
             }
