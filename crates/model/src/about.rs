@@ -24,6 +24,18 @@ pub struct About {
     /// The fast drive in front of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tier: Option<Box<ModelledTier>>,
+    /// The write cache of a RAID controller in front of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub controller_cache: Option<ControllerCache>,
+}
+
+/// A write cache in a controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct ControllerCache {
+    /// Its size.
+    pub bytes: u64,
+    /// False without a working battery: the controller then writes through.
+    pub protected: bool,
 }
 
 /// A fast drive before a slow one.

@@ -33,7 +33,9 @@ mod tier;
 mod unknown;
 mod watch;
 
-pub use about::{About, Arrangement, Attachment, ModelledFlash, ModelledShingles, ModelledTier};
+pub use about::{
+    About, Arrangement, Attachment, ControllerCache, ModelledFlash, ModelledShingles, ModelledTier,
+};
 pub use assembly::{SCSI_NR_REQUESTS, build, build_bare, describe};
 pub use controller::{Controller, Notice, QueuePairs, Weighted};
 pub use counters::Counters;

@@ -36,6 +36,10 @@ pub fn to_model(profile: &str, about: &About) -> Attached {
         noted.set("write_cache", Some(cache));
         noted.set("write_cache_bytes", attached.write_cache_bytes);
     }
+    if let Some(cache) = &about.controller_cache {
+        noted.set("controller_cache_bytes", Some(cache.bytes));
+        noted.set("battery", Some(if cache.protected { "on" } else { "off" }));
+    }
     if let Some(tier) = &about.tier {
         noted.set("tier", Some(format!("{}:{}", tier.kind, tier.drive.model)));
         noted.set("tier_warm", Some(tier.warm.to_string()));

@@ -1,6 +1,7 @@
 //! From a profile and options to a drive that runs.
 
 mod attach;
+mod protected;
 mod shelf;
 mod single;
 mod tier;
@@ -27,6 +28,9 @@ pub fn build(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, B
     if let Some(offset) = options.offset {
         let whole = Options { offset: None, ..*options };
         return behind(build(profile, &whole, seed)?, offset);
+    }
+    if options.has_controller_cache() {
+        return protected::build(profile, options, |own| build(profile, own, seed));
     }
     if let Some(tier) = options.tier {
         return tier::build(profile, tier, options, seed);
@@ -66,6 +70,9 @@ pub fn build_bare(profile: &Profile, options: &Options, seed: u64) -> Result<Dri
     if let Some(offset) = options.offset {
         let whole = Options { offset: None, ..*options };
         return behind(build_bare(profile, &whole, seed)?, offset);
+    }
+    if options.has_controller_cache() {
+        return protected::build(profile, options, |own| build_bare(profile, own, seed));
     }
     // A drive without an attachment has no elevator to leave out.
     let none = profile.is_attached().then_some(Scheduler::None);

@@ -56,8 +56,14 @@ pub(super) fn build(profile: &Profile, options: &Options, seed: u64) -> Result<D
         Some(shape) => Body::Array(Box::new(Array::new(shelf, shape))),
         None => Body::Shelf(Box::new(shelf)),
     };
-    let about =
-        About { model, capacity_bytes: 0, attached, arrangement: Some(arrangement), tier: None };
+    let about = About {
+        model,
+        capacity_bytes: 0,
+        attached,
+        arrangement: Some(arrangement),
+        tier: None,
+        controller_cache: None,
+    };
     let mut drive = Drive { about, body };
     // Only the assembled body knows the capacity: parity and rounding to chunks reduce it.
     drive.about.capacity_bytes = drive.capacity().bytes().get();

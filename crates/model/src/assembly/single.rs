@@ -63,7 +63,14 @@ fn refuse_all(model: &str, options: &Options, nature: &'static str) -> Result<()
 
 fn unattached(model: String, capacity: Sectors, body: Body) -> Drive {
     let capacity_bytes = capacity.bytes().get();
-    let about = About { model, capacity_bytes, attached: None, arrangement: None, tier: None };
+    let about = About {
+        model,
+        capacity_bytes,
+        attached: None,
+        arrangement: None,
+        tier: None,
+        controller_cache: None,
+    };
     Drive { about, body }
 }
 

@@ -1,6 +1,7 @@
 //! A modelled drive, from the host's elevator to the medium.
 
 mod fixed;
+mod protected;
 mod shifted;
 mod volume;
 
@@ -20,6 +21,7 @@ use crate::tier::{Swapcache, Tiered, Writeback};
 use crate::watch::{DieWork, Platter, Step};
 
 pub(crate) use fixed::Fixed;
+pub(crate) use protected::{Memory, Protected};
 pub(crate) use shifted::Shifted;
 pub(crate) use volume::{Limit, Volume, VolumeParts};
 
@@ -43,6 +45,7 @@ pub(crate) enum Body {
     Swapcache(Box<Tiered<Swapcache<Drive>>>),
     Writeback(Box<Tiered<Writeback<Drive>>>),
     Shifted(Box<Shifted>),
+    Protected(Box<Protected<Drive>>),
 }
 
 /// The host's side of a mechanism from another crate.
@@ -94,6 +97,7 @@ impl Drive {
             attached: Some(attached),
             arrangement: None,
             tier: None,
+            controller_cache: None,
         };
         let mut drive = Self { about, body };
         drive.about.capacity_bytes = drive.capacity().bytes().get();
@@ -158,6 +162,7 @@ impl Drive {
             Body::Swapcache(tier) => sum_counters(tier.drives()),
             Body::Writeback(tier) => sum_counters(tier.drives()),
             Body::Shifted(part) => part.drive().counters(),
+            Body::Protected(controller) => controller.inner().counters(),
         }
     }
 }
@@ -176,6 +181,7 @@ macro_rules! each {
             Body::Swapcache($drive) => $does,
             Body::Writeback($drive) => $does,
             Body::Shifted($drive) => $does,
+            Body::Protected($drive) => $does,
         }
     };
 }

@@ -114,6 +114,10 @@ options! {
     "max-sectors-kb" => max_sectors_kb: u32, whole::<4, 1_048_576>;
     /// The byte of the drive at which the modelled device begins, as a partition does.
     "offset" => offset: Bytes, offset;
+    /// The write cache of a RAID controller.
+    "controller-cache" => controller_cache: Bytes, controller_cache;
+    /// A battery for it; without one the controller writes through.
+    "battery" => battery: Switch, Value::read;
     /// A fast drive in front of this one.
     "tier" => tier: Tier, Value::read;
     /// Start with the beginning of the drive on the tier.
@@ -175,6 +179,8 @@ impl Options {
             host_queue: None,
             max_sectors_kb: None,
             offset: None,
+            controller_cache: None,
+            battery: None,
             tier: None,
             tier_warm: None,
             page_cache: None,
@@ -200,6 +206,11 @@ impl Options {
             ("queue-priorities", self.queue_priorities.is_some()),
             ("queue-weights", self.queue_weights.is_some()),
         ]
+    }
+
+    /// Returns true if an option is of a controller's write cache.
+    pub(crate) fn has_controller_cache(&self) -> bool {
+        self.controller_cache.is_some() || self.battery.is_some()
     }
 
     /// Returns a set option that requires a tier.
@@ -264,6 +275,14 @@ fn offset(text: &str) -> Result<Bytes, Invalid> {
     Err(invalid!("`{text}` is not a multiple of 512 below 64 TiB, for example 32256 (63 sectors)"))
 }
 
+fn controller_cache(text: &str) -> Result<Bytes, Invalid> {
+    let bytes = Bytes::read(text)?;
+    if (1 << 20..=1 << 36).contains(&bytes.get()) {
+        return Ok(bytes);
+    }
+    Err(invalid!("`{text}` is not a size of a controller's cache from 1m to 64g"))
+}
+
 /// The upper limit keeps the number of pages within 32 bits.
 fn page_cache(text: &str) -> Result<Bytes, Invalid> {
     let bytes = Bytes::read(text)?;
@@ -320,6 +339,8 @@ mod tests {
             "32",
             "128",
             "32256",
+            "1G",
+            "off",
             "swapcache:crucial-c300",
             "on",
             "256M",

@@ -71,6 +71,11 @@ fn shingled(attached: &Attachment) -> Vec<(String, String)> {
 pub fn settings(about: &About) -> Vec<(String, String)> {
     let mut settings = vec![("drive".to_owned(), about.model.clone())];
     settings.extend(about.arrangement.iter().flat_map(arrangement));
+    settings.extend(about.controller_cache.map(|cache| {
+        let state =
+            if cache.protected { "behind a battery" } else { "no battery: written through" };
+        ("controller cache".to_owned(), format!("{}, {state}", Bytes::new(cache.bytes)))
+    }));
     let Some(attached) = &about.attached else { return settings };
     let guard = match (attached.guard_ns.map(Span::from_ns), attached.guard_growth) {
         (None, _) if attached.flash.is_some() => "all at once, each on its die".into(),
