@@ -11,7 +11,7 @@ use drivelab_report::text::json_text;
 use crate::exit::{Exit, Outcome};
 use crate::ui::{Console, Progress, Ui};
 use drivelab_lab::request::{Answer, answer};
-use drivelab_lab::stage::kernel::{cache, find, shell};
+use drivelab_lab::stage::kernel::{self as stage, cache, find, shell};
 use drivelab_lab::{Request, interrupt, target};
 
 /// Prepare this machine for `run --in kernel`: a real Linux kernel in virtual time.
@@ -30,7 +30,8 @@ Examples:
 pub(crate) struct GuestArgs {
     #[command(subcommand)]
     verb: Verb,
-    /// The folder of kernels [default: `drivelab/kernels` in the user's cache folder].
+    /// The folder of kernels [default: `drivelab/kernels` in the user's cache folder]; for a
+    /// kernel that it lacks, that of the package drivelab-kernel.
     #[arg(long, global = true, value_name = "DIR")]
     cache: Option<PathBuf>,
 }
@@ -172,7 +173,7 @@ fn words(kernel: &Kernel) -> String {
 }
 
 fn list(cache: &Cache, ui: Ui) -> Outcome {
-    let kernels = cache.list()?;
+    let kernels = stage::list(cache)?;
     if ui.json {
         return ui.result(&json_text(&serde_json::json!({ "schema": SCHEMA, "kernels": kernels })));
     }
@@ -206,7 +207,7 @@ fn purpose(need: Need) -> &'static str {
 
 fn setup(cache: &Cache, ui: Ui) -> Outcome {
     let missing = kernel::missing(Path::new("/"));
-    let kernel = cache.find().map_err(Refusal::from)?;
+    let kernel = stage::usual(cache)?;
     // A host that has a kernel needs no compiler.
     let missing = missing.into_iter().filter(|it| kernel.is_none() || it.need == Need::Run);
     let missing: Vec<_> = missing.collect();
