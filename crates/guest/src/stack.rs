@@ -62,7 +62,28 @@ impl Level {
     fn is_redundant(self) -> bool {
         !matches!(self, Self::Linear | Self::Raid0)
     }
+
+    /// Returns whether it computes parities.
+    fn has_parity(self) -> bool {
+        matches!(self, Self::Raid5 | Self::Raid6)
+    }
 }
+
+/// The record that Linux keeps to make parity and data agree after a power cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Policy {
+    /// The parity of what a stripe keeps, on the disk of its parity.
+    Ppl,
+    /// All writes, on the last disk.
+    Journal,
+}
+
+impl Choice for Policy {
+    const WHAT: &'static str = "consistency policy";
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("ppl", Self::Ppl), ("journal", Self::Journal)];
+}
+choice_as_text!(Policy);
 
 /// An array over all disks of a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,10 +94,12 @@ pub struct Stack {
     chunk: Option<Bytes>,
     /// Linux notes in a bitmap which parts are being written.
     has_bitmap: bool,
+    /// The record of writes that are being made, in place of a bitmap.
+    policy: Option<Policy>,
 }
 
 impl Stack {
-    /// Reads `LEVEL[,chunk=SIZE][,bitmap=internal|none]`.
+    /// Reads `LEVEL[,chunk=SIZE][,bitmap=internal|none][,policy=ppl|journal]`.
     ///
     /// # Errors
     /// There is no such array.
@@ -84,21 +107,42 @@ impl Stack {
         let mut parts = text.split(',').map(str::trim);
         let level = Level::read(parts.next().unwrap_or_default())?;
         let chunk = level.is_striped().then_some(CHUNK);
-        let mut stack = Self { level, chunk, has_bitmap: false };
+        let mut stack = Self { level, chunk, has_bitmap: false, policy: None };
         for part in parts {
             match part.split_once('=') {
                 Some(("chunk", size)) if level.is_striped() => stack.chunk = Some(chunk_of(size)?),
                 Some(("bitmap", "internal")) if level.is_redundant() => stack.has_bitmap = true,
                 Some(("bitmap", "none")) if level.is_redundant() => stack.has_bitmap = false,
+                Some(("policy", policy)) if level.has_parity() => {
+                    stack.policy = Some(Policy::read(policy)?);
+                }
                 _ => {
                     return Err(invalid!(
                         "`{part}` is not an option of `{level}`: known are `chunk=64k` of a striped \
-                         stack, and `bitmap=internal` and `bitmap=none` of a redundant one"
+                         stack, `bitmap=internal` and `bitmap=none` of a redundant one, and \
+                         `policy=ppl` and `policy=journal` of one with parity"
                     ));
                 }
             }
         }
-        Ok(stack)
+        stack.is_possible().map(|()| stack)
+    }
+
+    fn is_possible(&self) -> Result<(), Invalid> {
+        let Some(policy) = self.policy else { return Ok(()) };
+        if self.has_bitmap {
+            return Err(invalid!("an array has a bitmap or `policy={policy}`, not both"));
+        }
+        // `ppl_init_log` refuses the other levels.
+        if policy == Policy::Ppl && self.level != Level::Raid5 {
+            return Err(invalid!("Linux has `policy=ppl` for raid5 alone"));
+        }
+        Ok(())
+    }
+
+    /// The number of its disks that hold data or parity, of all `disks`.
+    fn members(&self, disks: usize) -> usize {
+        disks - usize::from(self.policy == Some(Policy::Journal))
     }
 
     /// Refuses fewer disks than it needs.
@@ -106,9 +150,9 @@ impl Stack {
     /// # Errors
     /// Says how many it needs.
     pub fn check(&self, disks: usize) -> Result<(), Invalid> {
-        let least = self.level.least();
+        let least = self.level.least() + usize::from(self.policy == Some(Policy::Journal));
         if disks < least {
-            return Err(invalid!("`{}` needs {least} disks, and there are {disks}", self.level));
+            return Err(invalid!("`{self}` needs {least} disks, and there are {disks}"));
         }
         Ok(())
     }
@@ -116,12 +160,12 @@ impl Stack {
     /// Returns the lines of a shell that make it over `disks` and look at it, or end the shell.
     pub fn commands(&self, disks: &[&str]) -> Vec<String> {
         debug_assert!(disks.len() >= self.level.least(), "checked before");
-        let Self { level, chunk, has_bitmap } = self;
+        let Self { level, chunk, has_bitmap, policy } = self;
+        let count = self.members(disks.len());
         // Without the name of a host and a wait for udev, which a guest does not have.
         let mut make = format!(
             "MDADM_NO_UDEV=1 {MAKER} --create /dev/{DEVICE} --run --quiet --homehost=none \
-             --metadata=1.2 --level={level} --raid-devices={}",
-            disks.len()
+             --metadata=1.2 --level={level} --raid-devices={count}"
         );
         if let Some(chunk) = chunk {
             make.push_str(&format!(" --chunk={}", chunk.get() >> 10));
@@ -131,17 +175,37 @@ impl Stack {
             // New disks are zeros, and the parity of zeros is zeros: a resync would change nothing.
             make.push_str(&format!(" --assume-clean --bitmap={bitmap}"));
         }
-        for disk in disks {
+        match policy {
+            Some(Policy::Ppl) => make.push_str(" --consistency-policy=ppl"),
+            Some(Policy::Journal) => {
+                make.push_str(&format!(" --write-journal /dev/{}", disks[count]));
+            }
+            None => {}
+        }
+        for disk in &disks[..count] {
             make.push_str(&format!(" /dev/{disk}"));
         }
         let about = format!("/sys/block/{DEVICE}/md");
         let mut lines = vec![format!("{make} >&2 || exit")];
         lines.push(has(&format!("{about}/level"), level.name()));
-        lines.push(has(&format!("{about}/raid_disks"), &disks.len().to_string()));
+        lines.push(has(&format!("{about}/raid_disks"), &count.to_string()));
         if let Some(chunk) = chunk {
             lines.push(has(&format!("{about}/chunk_size"), &chunk.get().to_string()));
         }
+        if let Some(policy) = policy {
+            lines.push(has(&format!("{about}/consistency_policy"), policy.name()));
+        }
         lines
+    }
+
+    /// Returns the line of a shell that puts it together again out of those of its disks that are
+    /// there, or fails; `options` are further ones of mdadm.
+    pub fn again(disks: &[&str], options: &str) -> String {
+        let mut line = format!("MDADM_NO_UDEV=1 {MAKER} --assemble /dev/{DEVICE} --run {options}");
+        for disk in disks {
+            line.push_str(&format!(" /dev/{disk}"));
+        }
+        line + " >&2"
     }
 
     /// The line of a shell that takes it apart.
@@ -158,6 +222,9 @@ impl std::fmt::Display for Stack {
         }
         if self.has_bitmap {
             write!(f, ",bitmap=internal")?;
+        }
+        if let Some(policy) = self.policy {
+            write!(f, ",policy={policy}")?;
         }
         Ok(())
     }
@@ -202,6 +269,10 @@ mod tests {
         check("raid0,bitmap=internal", Err("not an option of `raid0`"));
         check("raid0,chunk=3k", Err("a chunk of Linux"));
         check("raid7", Err("raid7"));
+        check("raid5,policy=ppl", Ok("raid5,chunk=512k,policy=ppl"));
+        check("raid6,policy=ppl", Err("for raid5 alone"));
+        check("raid10,policy=journal", Err("not an option of `raid10`"));
+        check("raid5,policy=journal,bitmap=internal", Err("not both"));
     }
 
     #[test]
@@ -216,6 +287,14 @@ mod tests {
         assert_eq!(lines[0], make);
         assert_eq!(lines.len(), 4);
         assert!(lines[3].starts_with("[ \"$(cat /sys/block/md0/md/chunk_size)\" = 65536 ] || {"));
+        let journal = Stack::read("raid5,policy=journal").unwrap();
+        assert!(journal.check(3).unwrap_err().0.contains("needs 4 disks"));
+        let lines = journal.commands(&["sda", "sdb", "sdc", "sdd"]);
+        let end = " --raid-devices=3 --chunk=512 --assume-clean --bitmap=none --write-journal \
+                   /dev/sdd /dev/sda /dev/sdb /dev/sdc >&2 || exit";
+        assert!(lines[0].ends_with(end), "{}", lines[0]);
+        let again = Stack::again(&["sda", "sdc"], "--force");
+        assert!(again.ends_with("--assemble /dev/md0 --run --force /dev/sda /dev/sdc >&2"));
         let linear = Stack::read("linear").unwrap().commands(&["vda", "vdb"]);
         assert!(!linear[0].contains("chunk") && !linear[0].contains("assume"), "{}", linear[0]);
     }
