@@ -9,6 +9,6 @@ mod workload;
 pub use batch::{Mark, Numbered, ONE, batch_cuts};
 pub use check::{CheckOutcome, CheckResult, checked};
 pub use layout::Layout;
-pub use scene::{ACKNOWLEDGED, Scene};
+pub use scene::{ACKNOWLEDGED, Assembly, Scene};
 pub(crate) use workload::with_output;
 pub use workload::{WorkloadError, WorkloadRun, workload_run};

@@ -23,6 +23,17 @@ const STRACE: &str = "/bin/strace -f -ttt -s 40 -e signal=none -o /tmp/calls -e 
 /// Prints them; the console of results has room for twice as much.
 const SHOW_CALLS: &str = "tail -c 8388608 /tmp/calls\n";
 
+/// The commands of the shell that make a stack of disks, and put it together again.
+#[derive(Debug, Clone)]
+pub struct Assembly {
+    /// The lines that make it, or end the shell.
+    pub make: Vec<String>,
+    /// The line that puts it together after a cut, or fails.
+    pub again: String,
+    /// The line that takes it apart.
+    pub end: String,
+}
+
 /// A disk with a file system, and the commands of the shell that use it.
 #[derive(Debug, Clone)]
 pub struct Scene<'a> {
@@ -30,6 +41,8 @@ pub struct Scene<'a> {
     pub disk: &'a str,
     /// Commands that set its queue.
     pub settings: Vec<String>,
+    /// The stack that it is, unless it is a drive.
+    pub assembly: Option<Assembly>,
     /// Its file system.
     pub file_system: &'a FileSystem,
     /// Commands before the workload.
@@ -70,6 +83,21 @@ impl Scene<'_> {
              fail() {{ code=$1; shift; echo \"$*\"; exit $code; }}\n",
             self.disk
         )
+    }
+
+    /// Makes the stack, if there is one.
+    fn make_stack(&self) -> String {
+        self.assembly.as_ref().map_or_else(String::new, |it| it.make.join("\n") + "\n")
+    }
+
+    /// Puts the stack together again, if there is one.
+    fn assemble(&self) -> String {
+        let Some(Assembly { again, .. }) = &self.assembly else { return String::new() };
+        format!("{again} || fail {DAMAGED} \"the stack cannot be put together\"\n")
+    }
+
+    fn end_stack(&self) -> String {
+        self.assembly.as_ref().map_or_else(String::new, |it| format!("{}\n", it.end))
     }
 
     fn make(&self) -> String {
@@ -131,33 +159,33 @@ impl Scene<'_> {
     /// and reports the beginning and the end of the workload.
     pub fn workload_script(&self) -> String {
         let (lead, make, mount) = (self.lead(), self.make(), self.mount());
-        let end = self.unmount();
+        let (stack, end, end_stack) = (self.make_stack(), self.unmount(), self.end_stack());
         let (strace, show) = if self.strace { (STRACE, SHOW_CALLS) } else { ("", "") };
         // Synced before the workload, so that a cut can only break what the workload wrote.
         format!(
-            "{lead}{make}{mount}\
+            "{lead}{stack}{make}{mount}\
              sh /crash/prepare >&2 || fail {NOT_PREPARED} \"\\`prepare\\` ended with exit code $?\"\n\
              sync\n\
              echo {BEGIN}\n\
              {strace}sh /crash/workload\n\
              echo \"{END} $?\"\n\
-             {show}{end}sync\n"
+             {show}{end}sync\n{end_stack}"
         )
     }
 
     /// Returns the script of a guest whose disk is examined afterwards: only the journal is
     /// replayed.
     pub fn look_script(&self) -> String {
-        format!("{}{}{}", self.lead(), self.mount(), self.unmount())
+        format!("{}{}{}{}", self.lead(), self.assemble(), self.mount(), self.unmount())
     }
 
     /// Returns the script of the guest after a cut.
     pub fn check_script(&self) -> String {
         let (lead, mount, unmount) = (self.lead(), self.mount(), self.unmount());
-        let (repair, verify) = (self.repair(), self.verify());
+        let (stack, repair, verify) = (self.assemble(), self.repair(), self.verify());
         // The code of the check is kept, because the commands after it return others.
         format!(
-            "{lead}{repair}{mount}\
+            "{lead}{stack}{repair}{mount}\
              sh /crash/check\n\
              code=$?\n\
              {unmount}{verify}\
@@ -174,6 +202,14 @@ mod tests {
     use super::*;
 
     fn scripts(kind: FileSystemKind, fsck: Fsck) -> (String, String) {
+        scripts_on(kind, fsck, None)
+    }
+
+    fn scripts_on(
+        kind: FileSystemKind,
+        fsck: Fsck,
+        assembly: Option<Assembly>,
+    ) -> (String, String) {
         let file_system = FileSystem {
             kind,
             size: Bytes::mib(512),
@@ -184,6 +220,7 @@ mod tests {
         let scene = Scene {
             disk: "sda",
             settings: vec!["echo none > queue".into()],
+            assembly,
             file_system: &file_system,
             prepare: "",
             workload: "true",
@@ -211,6 +248,23 @@ mod tests {
         assert!(places.is_sorted(), "{places:?} in {script}");
         let (script, _) = scripts(FileSystemKind::Xfs, Fsck::After);
         assert!(script.contains("mkfs.xfs -q -f -d size=536870912 -K $DISK"), "{script}");
+    }
+
+    fn is_in_order(script: &str, order: &[&str]) {
+        let places: Vec<_> = order.iter().map(|part| script.find(part).unwrap()).collect();
+        assert!(places.is_sorted(), "{places:?} in {script}");
+    }
+
+    #[test]
+    fn a_stack_is_made_before_its_file_system_and_put_together_before_a_check() {
+        let assembly = Assembly {
+            make: vec!["make-it".into()],
+            again: "again".into(),
+            end: "take-it-apart".into(),
+        };
+        let (work, check) = scripts_on(FileSystemKind::Ext4, Fsck::Before, Some(assembly));
+        is_in_order(&work, &["echo none", "make-it", "mke2fs", END, "umount", "take-it-apart"]);
+        is_in_order(&check, &["echo none", "again || fail 104", "e2fsck -p", "mount -t"]);
     }
 
     #[test]

@@ -85,7 +85,7 @@ impl Cost {
         // A name that does not exist is said of any drive before a kernel is looked for.
         let specs: Vec<_> = drives.collect::<Result<_, Refusal>>()?;
         let drives = specs.into_iter().map(|(class, spec)| {
-            let rig = Rig::new(spec, file.seed, file.memory)?;
+            let rig = Rig::new(&spec, file.seed, file.memory)?;
             Ok((class, rig))
         });
         let drives: Vec<(String, Rig)> = drives.collect::<Result<_, Refusal>>()?;

@@ -5,8 +5,8 @@ use drivelab_core::crash::{Cut, Finding};
 use drivelab_guest::boot::{End, Observer, Reaction, RunResult};
 use drivelab_guest::crash::{Mark, Numbered};
 use drivelab_serve::drive::ServedDrive;
-use drivelab_serve::store::{Replay, of_outcome};
 
+use super::replays::{Loss, Replays};
 use super::test::{Test, Worked, memory};
 
 /// Cuts in a row, and what a guest has found of them so far.
@@ -15,7 +15,7 @@ pub(super) struct Batch<'a, 'r> {
     test: &'a Test,
     cuts: &'a [Cut],
     /// A drive that only moves forward.
-    replay: &'a mut Replay<'r>,
+    replay: &'a mut Replays<'r>,
     findings: Vec<Finding>,
     left_behind: Option<String>,
     failure: Option<Refusal>,
@@ -33,7 +33,7 @@ pub(super) struct Shared {
 }
 
 impl<'a, 'r> Batch<'a, 'r> {
-    pub(super) fn new(test: &'a Test, cuts: &'a [Cut], replay: &'a mut Replay<'r>) -> Self {
+    pub(super) fn new(test: &'a Test, cuts: &'a [Cut], replay: &'a mut Replays<'r>) -> Self {
         Self { test, cuts, replay, findings: Vec::new(), left_behind: None, failure: None }
     }
 
@@ -54,7 +54,8 @@ impl<'a, 'r> Batch<'a, 'r> {
     fn disk(&mut self, number: usize) -> Result<ServedDrive, Refusal> {
         let Cut { at, outcome } = self.cuts[number];
         self.replay.advance(at).map_err(memory)?;
-        let (medium, _) = self.replay.cut(at, &mut *of_outcome(outcome)).map_err(memory)?;
+        let cut = self.replay.cut(at, Loss::Of(outcome)).map_err(memory)?;
+        let medium = cut.media.into_iter().next().expect("a test has a disk");
         self.test.drive(medium)
     }
 }

@@ -10,9 +10,9 @@ use drivelab_core::control::{Control, Event};
 use drivelab_core::crash::{Cut, Finding};
 use drivelab_guest::crash::{CheckOutcome, CheckResult};
 use drivelab_report::crash::Disagreement;
-use drivelab_serve::store::{Replay, of_outcome};
 
 use super::batch::Batch;
+use super::replays::{Loss, Replays};
 use super::test::{Test, Worked, memory};
 use crate::interrupt;
 
@@ -88,9 +88,9 @@ struct Worker<'a> {
     found: &'a Mutex<Found>,
     control: &'a Control<'a>,
     /// For guests of several cuts.
-    shared: Replay<'a>,
+    shared: Replays<'a>,
     /// For guests of one cut.
-    alone: Replay<'a>,
+    alone: Replays<'a>,
 }
 
 impl<'a> Worker<'a> {
@@ -161,7 +161,7 @@ impl<'a> Worker<'a> {
             CheckOutcome::Stopped
         } else {
             self.alone.advance(at).map_err(memory)?;
-            test.check(&self.alone, worked, at, &mut *of_outcome(outcome))?
+            test.check(&self.alone, worked, at, Loss::Of(outcome))?
         };
         if let CheckOutcome::Found(checked) = look {
             self.note(index, shared, checked);

@@ -8,9 +8,10 @@ use drivelab_core::disk::Data;
 use drivelab_core::{Lba, Refusal, Sectors, Time};
 use drivelab_guest::crash::{CheckOutcome, Layout};
 use drivelab_report::crash::{Explanation, Failure as Found, LostWrite, Moment};
-use drivelab_serve::store::{Fate, Replay, Step, lose_only, of_outcome};
+use drivelab_serve::store::Step;
 use drivelab_study::crash::{Minimal, minimise};
 
+use super::replays::{FateOnDisk, Loss, Replays};
 use super::test::{Test, Worked, memory};
 
 /// Guests that may be booted to find the smallest loss.
@@ -32,14 +33,14 @@ pub fn explain(
     let Cut { at, outcome } = found.cut;
     let mut replay = test.replay(worked);
     replay.advance(at).map_err(memory)?;
-    let (_, fates) = replay.cut(at, &mut *of_outcome(outcome)).map_err(memory)?;
-    let layout = test.layout(&replay, at)?;
+    let fates = replay.cut(at, Loss::Of(outcome)).map_err(memory)?.fates;
+    // What a disk under a stack holds is known to the stack alone.
+    let layout = test.can_share_guests().then(|| test.layout(&replay, at)).transpose()?;
     let minimal = smallest(test, worked, &replay, (found, &fates), control)?;
-    let mut least = lose_only(&minimal.lost, of_outcome(outcome));
-    let (_, least) = replay.cut(at, &mut least).map_err(memory)?;
-    let lost = |fates: &[Fate]| {
-        let lost = fates.iter().filter(|fate| fate.lost > Sectors::ZERO);
-        lost.map(|fate| lost_write(fate, at, &layout)).collect()
+    let least = replay.cut(at, Loss::Only(&minimal.lost, outcome)).map_err(memory)?.fates;
+    let lost = |fates: &[FateOnDisk]| {
+        let lost = fates.iter().filter(|it| it.fate.lost > Sectors::ZERO);
+        lost.map(|it| lost_write(it, at, &holds(test, layout.as_ref(), it))).collect()
     };
     Ok(Explanation {
         cut: found.cut,
@@ -49,7 +50,7 @@ pub fn explain(
         is_smallest: minimal.is_minimal,
         trials: minimal.trials,
         lines: worked.lines.iter().filter(|line| line.at < at).count(),
-        before: before(worked, at),
+        before: before(test, worked, at),
     })
 }
 
@@ -57,8 +58,8 @@ pub fn explain(
 fn smallest(
     test: &Test,
     worked: &Worked,
-    replay: &Replay<'_>,
-    (found, fates): (&Found, &[Fate]),
+    replay: &Replays<'_>,
+    (found, fates): (&Found, &[FateOnDisk]),
     control: &Control<'_>,
 ) -> Result<Minimal, Refusal> {
     let Cut { at, outcome } = found.cut;
@@ -68,8 +69,7 @@ fn smallest(
         trials += 1;
         let run = format!("{} lost writes", writes.len());
         control.report(Event::Begins { run: &run, done: trials });
-        let choose = &mut lose_only(writes, of_outcome(outcome));
-        Ok(match test.check(replay, worked, at, choose)? {
+        Ok(match test.check(replay, worked, at, Loss::Only(writes, outcome))? {
             CheckOutcome::Found(checked) => checked.finding == found.finding,
             CheckOutcome::TooSlow | CheckOutcome::Stopped => {
                 // Counted as no failure: what was left out may be needed.
@@ -82,33 +82,47 @@ fn smallest(
     if fails(&nothing)? {
         return Ok(Minimal { lost: nothing, trials: 1, is_minimal: true });
     }
-    let lost = fates.iter().filter(|fate| fate.lost > Sectors::ZERO);
+    let lost = fates.iter().filter(|it| it.fate.lost > Sectors::ZERO);
     // One trial was spent on losing nothing.
-    let minimal = minimise(lost.map(|fate| fate.sequence).collect(), TRIALS - 1, fails)?;
+    let minimal = minimise(lost.map(FateOnDisk::name).collect(), TRIALS - 1, fails)?;
     let is_minimal = minimal.is_minimal && is_known;
     Ok(Minimal { trials: minimal.trials + 1, is_minimal, ..minimal })
 }
 
-fn lost_write(fate: &Fate, at: Time, layout: &Layout) -> LostWrite {
+/// The contents of a write, or its disk where there are several.
+fn holds(test: &Test, layout: Option<&Layout>, of: &FateOnDisk) -> String {
+    let held = layout.map(|it| it.holds(of.fate.lba, of.fate.sectors).to_owned());
+    held.or_else(|| test.disk_words(of.disk)).unwrap_or_default()
+}
+
+fn lost_write(FateOnDisk { fate, .. }: &FateOnDisk, at: Time, holds: &str) -> LostWrite {
     LostWrite {
         lba: fate.lba,
         sectors: fate.sectors,
         lost: fate.lost,
         age: at.since(fate.submitted),
         acknowledged: fate.completed,
-        holds: layout.holds(fate.lba, fate.sectors).to_owned(),
+        holds: holds.to_owned(),
     }
 }
 
 /// The last requests, system calls and lines of the workload.
-fn before(worked: &Worked, at: Time) -> Vec<Moment> {
+fn before(test: &Test, worked: &Worked, at: Time) -> Vec<Moment> {
     let lines = worked.lines.iter().filter(|line| line.at < at).rev().take(LINES);
     let lines = lines.map(|line| Moment { at: line.at, what: format!("printed: {}", line.text) });
-    let steps = worked.recording.steps().iter().filter(|(time, _)| *time < at).rev();
-    let steps = steps.filter_map(|(at, step)| Some(Moment { at: *at, what: words(step)? }));
+    let mut steps: Vec<Moment> = Vec::new();
+    for (index, disk) in worked.disks.iter().enumerate() {
+        let name = test.disk_words(index).map_or_else(String::new, |name| format!("{name}: "));
+        let before = disk.recording.steps().iter().filter(|(time, _)| *time < at).rev();
+        let before = before.filter_map(|(at, step)| Some((*at, words(step)?))).take(REQUESTS);
+        steps.extend(before.map(|(at, what)| Moment { at, what: format!("{name}{what}") }));
+    }
+    // Of several disks each had its last requests.
+    steps.sort_by_key(|moment| std::cmp::Reverse(moment.at));
+    steps.truncate(REQUESTS);
     let calls = worked.calls.iter().filter(|call| call.at < at).rev().take(REQUESTS);
     let calls = calls.map(|call| Moment { at: call.at, what: call.text.clone() });
-    let all = lines.chain(calls).chain(steps.take(REQUESTS));
+    let all = lines.chain(calls).chain(steps);
     let mut moments: Vec<Moment> = all.collect();
     // Each list was read backwards.
     moments.reverse();

@@ -3,6 +3,7 @@
 mod batch;
 mod campaign;
 mod explain;
+mod replays;
 mod test;
 
 pub use campaign::{Campaign, Found};

@@ -3,22 +3,23 @@
 use std::path::{Path, PathBuf};
 
 use drivelab_core::crash::{FileSystemKind, Finding};
-use drivelab_core::disk::Medium;
 use drivelab_core::units::{Bytes, Span};
-use drivelab_core::{AtPath as _, Refusal, Time};
+use drivelab_core::{AtPath as _, Refusal, Time, disk::Medium};
 use drivelab_guest::boot::{Line, Observer, RunResult};
 use drivelab_guest::crash::{
-    ACKNOWLEDGED, CheckOutcome, CheckResult, Layout, Numbered, ONE, Scene, batch_cuts, checked,
-    workload_run,
+    ACKNOWLEDGED, Assembly, CheckOutcome, CheckResult, Layout, Numbered, ONE, Scene, batch_cuts,
+    checked, workload_run,
 };
 use drivelab_guest::initramfs::Initramfs;
+use drivelab_guest::stack::{self, Stack};
 use drivelab_serve::drive::ServedDrive;
 use drivelab_serve::fault::{Fault, Kind};
 use drivelab_serve::medium::Memory;
-use drivelab_serve::store::{Choose, KeepAll, Recorded, Recording, Replay, Step, Store};
-use drivelab_study::crash::{CrashFile, Moments};
+use drivelab_serve::store::{Recorded, Step, Store};
+use drivelab_study::crash::{CrashFile, Layer, Moments, Stacked};
 
-use crate::stage::kernel::Rig;
+use super::replays::{After, CutDisks, Loss, RecordedDisk, Replays};
+use crate::stage::kernel::{Disks, NamedDisk, Rig};
 use crate::target;
 
 /// A test whose file was read and whose programs were found.
@@ -27,6 +28,8 @@ pub struct Test {
     rig: Rig,
     pub(super) faults: Vec<Fault>,
     file_seed: u64,
+    /// The condition in which each disk comes back after a cut.
+    after: Vec<After>,
     workload_root: Initramfs,
     check_root: Initramfs,
     /// Of a guest that checks several cuts, without those.
@@ -40,8 +43,7 @@ pub struct Test {
 /// The recorded run of the workload.
 #[derive(Debug)]
 pub struct Worked {
-    pub(super) recording: Recording,
-    pub(super) recorded: Recorded,
+    pub(super) disks: Vec<RecordedDisk>,
     pub(super) lines: Vec<Line>,
     pub(super) calls: Vec<Line>,
     /// Instants at which a cut may be placed.
@@ -78,22 +80,35 @@ impl Test {
     /// The file names an unknown drive or fault, or this machine cannot run guests.
     pub fn new(file: &CrashFile, path: &Path, jobs: usize) -> Result<Self, Refusal> {
         let faults = file.faults.iter().map(|text| fault(text)).collect::<Result<_, _>>()?;
-        let rig = Rig::new(target::drive_spec(&file.drive)?, file.seed, file.memory)?;
+        let rig = rig_of(file)?;
         let (disk, settings) = rig.disk();
+        let (disk, assembly) = (disk.to_owned(), assembly_of(file, &rig)?);
         let CrashFile { file_system, prepare, workload, check, .. } = file;
         if rig.capacity().bytes() < file_system.size {
             let message = format!("the drive holds {}", rig.capacity().bytes());
             return Err(Refusal::request(message).hint("give a smaller `size` in `[file_system]`"));
         }
         let strace = file.strace;
-        let scene = Scene { disk, settings, file_system, prepare, workload, check, strace };
+        let scene = Scene {
+            disk: &disk,
+            settings,
+            assembly,
+            file_system,
+            prepare,
+            workload,
+            check,
+            strace,
+        };
         let folder = path.parent().unwrap_or(Path::new(""));
         let furnish = |mut root: Initramfs| -> Result<Initramfs, Refusal> {
             for (name, text) in scene.files() {
                 root.add_file(name, text.into(), false);
             }
             let own = file.programs.iter().map(String::as_str);
-            for program in scene.programs().map(|program: &str| program).chain(own) {
+            let is_array =
+                matches!(&file.stacked, Some(it) if matches!(it.layer, Layer::Array { .. }));
+            let maker = is_array.then_some(stack::MAKER);
+            for program in scene.programs().map(|program: &str| program).chain(maker).chain(own) {
                 let path = find(program)?;
                 let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 root.add_program(&name, &path).at_path("read", &path)?;
@@ -112,6 +127,7 @@ impl Test {
             file_system: file_system.kind,
             check_limit: file.check_limit,
             file_seed: file.seed,
+            after: conditions(file),
             rig,
             faults,
             jobs,
@@ -126,27 +142,36 @@ impl Test {
     /// Memory that each copy of the drive's bytes may take.
     pub fn memory(&self) -> Bytes {
         // Each thread of a campaign has two replays; the workload had a medium and a recording.
-        Bytes::new(Memory::limit_here().get() / (2 * self.jobs as u64 + 2))
+        let copies = (2 * self.jobs + 2) * self.after.len();
+        Bytes::new(Memory::limit_here().get() / copies as u64)
     }
 
     /// Carries out the workload; nothing where it was stopped.
     pub fn work(&self, file: &CrashFile) -> Result<Option<Worked>, Refusal> {
-        let medium = Memory::new(self.rig.capacity(), self.memory());
-        let mut store = Store::new(Box::new(medium), self.rig.physical_sector());
-        store.record(self.memory());
+        let stores = self.rig.geometry().map(|(capacity, physical_sector)| {
+            let medium = Memory::new(capacity, self.memory());
+            let mut store = Store::new(Box::new(medium), physical_sector);
+            store.record(self.memory());
+            store
+        });
         let (root, limits) = (&self.workload_root, (file.workload_limit, Some(TICK)));
-        let (ended, mut disk) = self.rig.boot(store, &self.faults, root, limits)?;
+        let (ended, drives) = self.rig.boot(stores.collect(), &self.faults, root, limits)?;
         let Some(done) = workload_run(&ended).map_err(Refusal::from)? else { return Ok(None) };
-        let recording = disk.take_recording().expect("it was begun");
-        let recorded = Recorded {
-            capacity: self.rig.capacity(),
-            physical_sector: self.rig.physical_sector(),
-            durable_before: done.window.0,
-            faults: self.faults.clone(),
-            seed: self.file_seed,
-        };
-        let moments = moments(&recording, done.window, &done.lines);
-        Ok(Some(Worked { recording, recorded, lines: done.lines, calls: done.calls, moments }))
+        let each = drives.into_iter().zip(self.rig.geometry()).zip(&self.after);
+        let disks = each.map(|((mut drive, (capacity, physical_sector)), after)| RecordedDisk {
+            recording: drive.take_recording().expect("it was begun"),
+            recorded: Recorded {
+                capacity,
+                physical_sector,
+                durable_before: done.window.0,
+                faults: self.faults.clone(),
+                seed: self.file_seed,
+            },
+            after: *after,
+        });
+        let disks: Vec<RecordedDisk> = disks.collect();
+        let moments = moments(&disks, done.window, &done.lines);
+        Ok(Some(Worked { disks, lines: done.lines, calls: done.calls, moments }))
     }
 
     /// Says whether the check finds everything whole where no power was cut: `false` where it was
@@ -154,7 +179,7 @@ impl Test {
     pub fn is_whole_at_the_end(&self, worked: &Worked) -> Result<bool, Refusal> {
         let mut replay = self.replay(worked);
         replay.advance(Time::MAX).map_err(memory)?;
-        let message = match self.check(&replay, worked, Time::MAX, &mut KeepAll)? {
+        let message = match self.check(&replay, worked, Time::MAX, Loss::None)? {
             CheckOutcome::Stopped => return Ok(false),
             CheckOutcome::Found(CheckResult { finding: Finding::Whole, .. }) => return Ok(true),
             CheckOutcome::Found(CheckResult { finding, reason }) => {
@@ -169,26 +194,41 @@ impl Test {
             .hint("fix `workload` or `check`: the check must pass without a power cut first"))
     }
 
-    pub(super) fn replay<'a>(&self, worked: &'a Worked) -> Replay<'a> {
-        Replay::new(&worked.recorded, &worked.recording, self.memory())
+    pub(super) fn replay<'a>(&self, worked: &'a Worked) -> Replays<'a> {
+        Replays::new(&worked.disks, self.memory())
+    }
+
+    /// The number of the disk that a write went to, in words; nothing where there is one.
+    pub(super) fn disk_words(&self, index: usize) -> Option<String> {
+        self.rig.named().get(index).map(|disk| format!("disk {}", disk.name))
+    }
+
+    /// True if a guest can check several cuts: its one disk is exchanged.
+    pub fn can_share_guests(&self) -> bool {
+        self.after.len() == 1
     }
 
     /// Checks the file system after a cut at this instant.
     pub(super) fn check(
         &self,
-        replay: &Replay<'_>,
+        replay: &Replays<'_>,
         worked: &Worked,
         at: Time,
-        choose: &mut dyn Choose,
+        loss: Loss<'_>,
     ) -> Result<CheckOutcome, Refusal> {
-        let (medium, _) = replay.cut(at, choose).map_err(memory)?;
+        let CutDisks { media, .. } = replay.cut(at, loss).map_err(memory)?;
         let mut root = self.check_root.clone();
         let printed = worked.lines[..worked.printed_before(at)].iter();
         let acknowledged: String = printed.flat_map(|line| [&line.text, "\n"]).collect();
         root.add_file(ACKNOWLEDGED, acknowledged.into_bytes(), false);
-        let store = Store::new(medium, self.rig.physical_sector());
-        let (ended, _) = self.rig.boot(store, &[], &root, (self.check_limit, None))?;
+        let limits = (self.check_limit, None);
+        let (ended, _) = self.rig.boot(self.stores(media), &[], &root, limits)?;
         Ok(checked(&ended))
+    }
+
+    fn stores(&self, media: Vec<Box<dyn Medium>>) -> Vec<Store> {
+        let each = media.into_iter().zip(self.rig.geometry());
+        each.map(|(medium, (_, physical_sector))| Store::new(medium, physical_sector)).collect()
     }
 
     /// The drive of a guest that checks what `medium` holds.
@@ -212,17 +252,21 @@ impl Test {
     }
 
     /// The layout of the file system at an instant if no write were lost.
-    pub(super) fn layout(&self, replay: &Replay<'_>, at: Time) -> Result<Layout, Refusal> {
-        let (medium, _) = replay.cut(at, &mut KeepAll).map_err(memory)?;
-        let store = Store::new(medium, self.rig.physical_sector());
-        let (_, disk) = self.rig.boot(store, &[], &self.look_root, (self.check_limit, None))?;
-        Ok(Layout::read(self.file_system, &|lba, data| disk.read(lba, data)))
+    ///
+    /// # Panics
+    /// The test has several disks: what they hold is known to the stack.
+    pub(super) fn layout(&self, replay: &Replays<'_>, at: Time) -> Result<Layout, Refusal> {
+        assert!(self.can_share_guests(), "the file system is on one disk");
+        let CutDisks { media, .. } = replay.cut(at, Loss::None).map_err(memory)?;
+        let limits = (self.check_limit, None);
+        let (_, disks) = self.rig.boot(self.stores(media), &[], &self.look_root, limits)?;
+        Ok(Layout::read(self.file_system, &|lba, data| disks[0].read(lba, data)))
     }
 
     /// The times at which the possible states after a cut change, each with the number of states.
     pub fn changes(&self, worked: &Worked) -> Result<Vec<(Time, u64)>, Refusal> {
         let (begin, end) = worked.moments.window;
-        let steps = worked.recording.steps().iter().map(|(at, _)| *at);
+        let steps = worked.disks.iter().flat_map(|it| it.recording.steps()).map(|(at, _)| *at);
         let lines = worked.moments.lines.iter().copied();
         let mut instants: Vec<Time> = steps.chain(lines).collect();
         instants.retain(|at| begin <= *at && *at < end);
@@ -245,22 +289,84 @@ pub(super) fn memory(error: std::io::Error) -> Refusal {
         .hint("make the workload write less, or run fewer guests at once: --jobs 1")
 }
 
-fn moments(recording: &Recording, window: (Time, Time), lines: &[Line]) -> Moments {
+fn moments(disks: &[RecordedDisk], window: (Time, Time), lines: &[Line]) -> Moments {
     let mut moments = Moments { window, ..Moments::default() };
     moments.lines = lines.iter().map(|line| line.at).collect();
-    let mut open = std::collections::VecDeque::new();
     let (begin, end) = window;
-    let within = recording.steps().iter().filter(|(at, _)| begin <= *at && *at < end);
-    for (at, step) in within {
-        match step {
-            Step::Write { .. } => moments.writes.push(*at),
-            Step::Flush => open.push_back(*at),
-            Step::Lied => moments.flushes.push((*at, *at)),
-            Step::Flushed => moments.flushes.extend(open.pop_front().map(|open| (open, *at))),
-            _ => {}
+    for disk in disks {
+        let mut open = std::collections::VecDeque::new();
+        let steps = disk.recording.steps().iter();
+        for (at, step) in steps.filter(|(at, _)| begin <= *at && *at < end) {
+            match step {
+                Step::Write { .. } => moments.writes.push(*at),
+                Step::Flush => open.push_back(*at),
+                Step::Lied => moments.flushes.push((*at, *at)),
+                Step::Flushed => moments.flushes.extend(open.pop_front().map(|open| (open, *at))),
+                _ => {}
+            }
         }
     }
+    // The steps of one disk are in order.
+    if disks.len() > 1 {
+        moments.writes.sort_unstable();
+        moments.flushes.sort_unstable();
+    }
     moments
+}
+
+/// The guests of a test, with its disk or its disks.
+fn rig_of(file: &CrashFile) -> Result<Rig, Refusal> {
+    let Some(Stacked { disks, layer, .. }) = &file.stacked else {
+        return Rig::new(&target::drive_spec(&file.drive)?, file.seed, file.memory);
+    };
+    let mut named = Vec::new();
+    for (index, disk) in (0_u8..).zip(disks) {
+        let spec = target::drive_spec(&disk.drive)?;
+        let (name, port) = (disk.name.clone(), disk.port.unwrap_or(index));
+        named.push(NamedDisk { name, port, spec: Some(spec) });
+    }
+    let first = named[0].spec.take().expect("each disk has a drive");
+    let mut disks = Disks { named, ..Disks::default() };
+    let device = match layer {
+        Layer::Array { stack, .. } => {
+            disks.stack = Some(Stack::read(stack).map_err(Refusal::request)?);
+            None
+        }
+        Layer::Commands { device, .. } => Some(device.as_str()),
+    };
+    disks.target()?;
+    Rig::with_disks(&first, disks, device, (file.seed, file.memory))
+}
+
+/// The commands that make one device of the disks of a test, if it has several.
+fn assembly_of(file: &CrashFile, rig: &Rig) -> Result<Option<Assembly>, Refusal> {
+    let Some(Stacked { layer, dead, .. }) = &file.stacked else { return Ok(None) };
+    let (stack, options) = match layer {
+        Layer::Array { stack, assemble } => (stack, assemble),
+        Layer::Commands { make, again, end, .. } => {
+            // In braces, so that the output of all commands goes to the console.
+            let make = format!("{{\n{}\n}} >&2 || exit", make.trim_end());
+            let again = format!("{{\n{}\n}} >&2", again.trim_end());
+            return Ok(Some(Assembly { make: vec![make], again, end: end.clone() }));
+        }
+    };
+    let stack = Stack::read(stack).map_err(Refusal::request)?;
+    let disks = rig.names();
+    let there: Vec<&str> =
+        (0..).zip(&disks).filter(|(index, _)| Some(*index) != *dead).map(|(_, it)| *it).collect();
+    let (make, again) = (stack.commands(&disks), Stack::again(&there, options));
+    Ok(Some(Assembly { make, again, end: Stack::end() }))
+}
+
+/// The condition in which each disk comes back after a cut.
+fn conditions(file: &CrashFile) -> Vec<After> {
+    let Some(Stacked { disks, dead, stale, .. }) = &file.stacked else { return vec![After::Cut] };
+    let of_disk = (0..disks.len()).map(|index| match Some(index) {
+        index if index == *dead => After::Dead,
+        index if index == *stale => After::Stale,
+        _ => After::Cut,
+    });
+    of_disk.collect()
 }
 
 /// A fault of the drive; those that damage what is on the medium are no matter of a power cut.

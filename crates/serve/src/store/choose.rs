@@ -76,16 +76,16 @@ impl Choose for Numbered {
 
 /// Choices that lose only the data of these `writes`, out of the data that `of` loses; writes are
 /// named by their positions in the order of submissions.
-pub fn lose_only(writes: &BTreeSet<u64>, of: Box<dyn Choose>) -> impl Choose {
+pub fn lose_only(writes: BTreeSet<u64>, of: Box<dyn Choose>) -> impl Choose {
     LoseOnly { writes, of }
 }
 
-struct LoseOnly<'a> {
-    writes: &'a BTreeSet<u64>,
+struct LoseOnly {
+    writes: BTreeSet<u64>,
     of: Box<dyn Choose>,
 }
 
-impl Choose for LoseOnly<'_> {
+impl Choose for LoseOnly {
     fn choose(&mut self, options: usize) -> usize {
         self.of.choose(options)
     }
@@ -153,8 +153,7 @@ mod tests {
     #[test]
     fn writes_are_lost_by_name() {
         let check = |writes: &[u64], of: Box<dyn Choose>, expected| {
-            let writes = writes.iter().copied().collect();
-            let mut lose = lose_only(&writes, of);
+            let mut lose = lose_only(writes.iter().copied().collect(), of);
             assert_eq!(lose.point(&[3, 5, 8]), expected, "{writes:?}");
         };
         check(&[], Box::new(KeepNothing), 3);

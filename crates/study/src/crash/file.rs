@@ -4,6 +4,8 @@ use drivelab_core::config::{Choice, ConfigError, Section};
 use drivelab_core::crash::{FileSystem, FileSystemKind, Fsck};
 use drivelab_core::{Bytes, Invalid, Span, choice_as_text, invalid};
 
+use super::disks::{Stacked, read_stacked};
+
 /// The events of a workload at which it is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CutPoint {
@@ -38,6 +40,8 @@ pub struct CrashFile {
     pub title: String,
     /// The drive, as `NAME[,key=value...]`.
     pub drive: String,
+    /// The disks, if there are several; then `drive` is that of those that name no other.
+    pub stacked: Option<Stacked>,
     /// Its faults, in the JSON of `POST /faults`.
     pub faults: Vec<String>,
     /// Seed of everything random.
@@ -93,9 +97,12 @@ impl CrashFile {
         }
         let limits = top.section("limits")?;
         let (workload_limit, check_limit) = limits.map_or(Ok((None, None)), limits_of)?;
+        let drive: String = top.require("drive")?;
+        let stacked = read_stacked(&mut top, &drive)?;
         let file = Self {
             title: top.require("title")?,
-            drive: top.require("drive")?,
+            drive,
+            stacked,
             faults: top.list("fault")?.unwrap_or_default(),
             seed: top.take("seed")?.unwrap_or(1),
             cuts: top.take_with("cuts", |text| count(text, CUTS_MAX))?.unwrap_or(CUTS),
@@ -115,6 +122,10 @@ impl CrashFile {
         };
         if file.points.is_empty() {
             return Err(top.error("`at` names no place"));
+        }
+        // Their numbers multiply, and no test would come to an end.
+        if file.stacked.is_some() && file.points.contains(&CutPoint::Exhaustive) {
+            return Err(top.error("`exhaustive` is for one disk: several have too many outcomes"));
         }
         // Files are packed for the guest: `..` would lead out of its root.
         if file.files.iter().any(|(path, _)| !path.starts_with('/') || path.contains("..")) {

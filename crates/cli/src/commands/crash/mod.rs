@@ -45,6 +45,10 @@ Keys of the file (required: title, drive, workload, check):
   at, every        where cuts are made: lines, flushes, writes (every k-th), random [all of these];
                    or exhaustive, alone
   fault            faults of the drive, as in POST /faults of `drivelab serve`
+  [[disk]]         each with a name, and a drive if it is another: two to eight disks
+  stack            md over them: \"raid5,chunk=64k\"; or [assembly] with make, again, end, device
+  dead, stale      the disk that does not come back after a cut, or as it was before
+  assemble         options of mdadm after a cut, as in \"--force\"
   memory, strace   memory of a guest [256M]; record the system calls for --explain [false]
   [file_system]    type [ext4], size [512M], mkfs, mount, fsck [after]
   [limits]         processor time of the guest: workload [10m], check [60s]
@@ -105,6 +109,8 @@ pub(crate) fn run(arguments: &CrashArgs, ui: Ui) -> Outcome {
     drop(waiting);
     let plan = planned(arguments, &file, &test, &worked)?;
     let per_guest = arguments.per_guest.map_or(PER_GUEST, NonZeroUsize::get);
+    // Of several disks a guest cannot exchange one: the array over them is running.
+    let per_guest = if test.can_share_guests() { per_guest } else { 1 };
     let campaign = Campaign { test: &test, worked: &worked, plan: &plan.cuts, per_guest };
     let progress = Progress::steps(plan.cuts.len() as u64, "cuts");
     let made = campaign.carry_out(&progress.control())?;

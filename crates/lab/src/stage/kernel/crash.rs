@@ -17,61 +17,90 @@ use drivelab_serve::drive::ServedDrive;
 use drivelab_serve::fault::Fault;
 use drivelab_serve::store::Store;
 
+use super::disks::machines::{Machine, Machines};
+use super::disks::{Disks, NamedDisk};
 use super::installed;
 use super::root::find_busybox;
-use super::seen::{Seen, TAGS_MAX};
 use crate::interrupt;
 use crate::target;
 
-/// A kernel and a drive that guests are booted on.
+/// A kernel, and drives that guests are booted on.
 #[derive(Debug)]
 pub struct Rig {
     kernel: Kernel,
-    spec: DriveSpec,
-    profile: Profile,
-    seen: Seen,
-    seed: u64,
+    machines: Machines,
+    /// The profile of each drive.
+    profiles: Vec<Profile>,
+    disks: Disks,
     memory: Bytes,
-    capacity: Sectors,
 }
 
 impl Rig {
-    /// Prepares guests on drives of this kind.
-    pub fn new(spec: DriveSpec, seed: u64, memory: Bytes) -> Result<Self, Refusal> {
+    /// Prepares guests on a drive of this kind.
+    pub fn new(spec: &DriveSpec, seed: u64, memory: Bytes) -> Result<Self, Refusal> {
+        Self::with_disks(spec, Disks::default(), None, (seed, memory))
+    }
+
+    /// Prepares guests on `disks`, the first of which is `spec`. Work is done on `device`, if it is
+    /// given.
+    pub fn with_disks(
+        spec: &DriveSpec,
+        disks: Disks,
+        device: Option<&str>,
+        (seed, memory): (u64, Bytes),
+    ) -> Result<Self, Refusal> {
         let kernel = installed::find(&installed::cache(None)?, None)?;
-        let profile = target::profile(&spec)?;
-        let host = target::describe(&profile, &spec.options, seed)?;
-        let attributes = target::attributes(&profile, &host);
-        Ok(Self {
-            capacity: Sectors::holding(Bytes::new(host.capacity_bytes)),
-            seen: Seen::new(&host, &profile, attributes)?,
-            kernel,
-            spec,
-            profile,
-            seed,
-            memory,
-        })
+        let profile = target::profile(spec)?;
+        // The drives are built again for each guest.
+        let (mut machines, _) = Machines::new((spec, &profile), &disks, seed)?;
+        // Commands of the test make it, under a name that follows from no disk.
+        if let Some(device) = device {
+            device.clone_into(&mut machines.target);
+        }
+        let others = machines.all[1..].iter().map(|it| target::profile(&it.spec));
+        let profiles = std::iter::once(Ok(profile)).chain(others);
+        let profiles = profiles.collect::<Result<_, Refusal>>()?;
+        Ok(Self { kernel, machines, profiles, disks, memory })
     }
 
-    /// The disk's name in a guest, and the commands that set its queue.
-    pub fn disk(&self) -> (&'static str, Vec<String>) {
-        let setting = self.seen.setting.as_ref();
-        (self.seen.disk, setting.map_or_else(Vec::new, |it| it.commands(self.seen.disk)))
+    /// The device that work is done on, and the commands that set the queues below it.
+    pub fn disk(&self) -> (&str, Vec<String>) {
+        (&self.machines.target, self.machines.settings(&self.disks))
     }
 
-    /// Returns the capacity of the drive.
+    /// The names of the disks in a guest.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.machines.names()
+    }
+
+    /// The disks of a guest that has several.
+    pub fn named(&self) -> &[NamedDisk] {
+        &self.disks.named
+    }
+
+    /// Returns the capacity that each of the drives has at least.
     pub fn capacity(&self) -> Sectors {
-        self.capacity
+        Sectors::holding(self.machines.capacity())
     }
 
-    /// Returns the unit that the drive writes whole.
+    /// Returns the capacity of each drive, and the unit that it writes whole.
+    pub fn geometry(&self) -> impl Iterator<Item = (Sectors, Sectors)> {
+        let seen = self.machines.all.iter().map(|it| &it.seen);
+        seen.map(|it| (Sectors::holding(it.capacity), it.physical_sector))
+    }
+
+    /// Returns the unit that the first drive writes whole.
     pub fn physical_sector(&self) -> Sectors {
-        self.seen.physical_sector
+        self.first().seen.physical_sector
+    }
+
+    fn first(&self) -> &Machine {
+        self.machines.all.first().expect("a guest has a disk")
     }
 
     /// True if the guest sees a cache that loses what it holds when power fails.
     pub fn has_volatile_cache(&self) -> bool {
-        match &self.seen.hardware {
+        match &self.first().seen.hardware {
             Hardware::Block(config) => config.write_cache,
             Hardware::Ide(config, _) | Hardware::Ahci(config) => config.write_cache,
         }
@@ -79,7 +108,7 @@ impl Rig {
 
     /// Kernel and drive in words.
     pub fn words(&self) -> String {
-        format!("{}, Linux {}", self.spec, self.kernel.release)
+        format!("{}{}, Linux {}", self.spec(), self.disks, self.kernel.release)
     }
 
     /// A root whose shell runs `command`.
@@ -88,21 +117,25 @@ impl Rig {
         Initramfs::new(busybox, command).at_path("read", busybox)
     }
 
-    /// Boots a guest on what `store` holds, with the times of its lines to a `tick`.
+    /// Boots a guest on what each of `stores` holds, with the times of its lines to a `tick`.
     pub fn boot(
         &self,
-        store: Store,
+        stores: Vec<Store>,
         faults: &[Fault],
         root: &Initramfs,
         (limit, tick): (Span, Option<Span>),
-    ) -> Result<(RunResult, ServedDrive), Refusal> {
-        let mut disk = self.drive(store)?;
-        for fault in faults {
-            disk.add_fault(drivelab_core::Time::ZERO, fault.clone());
+    ) -> Result<(RunResult, Vec<ServedDrive>), Refusal> {
+        let mut disks = Vec::new();
+        for (index, store) in stores.into_iter().enumerate() {
+            let mut disk = self.drive_at(index, store)?;
+            for fault in faults {
+                disk.add_fault(drivelab_core::Time::ZERO, fault.clone());
+            }
+            disks.push(disk);
         }
         let (root, arguments) = (root.to_bytes(), ["quiet".into()]);
         let guest = Guest { tick, ..self.guest(&root, &arguments, limit) };
-        let ran = guest.run(disk, &self.seen.hardware, None);
+        let ran = guest.run_all(self.machines.adapters_of(disks), None);
         ran.map_err(Refusal::from)
     }
 
@@ -117,7 +150,7 @@ impl Rig {
     ) -> Result<(RunResult, D), Refusal> {
         let (root, quiet) = (root.to_bytes(), ["quiet".to_owned()]);
         let arguments = [&quiet, arguments].concat();
-        let ran = self.guest(&root, &arguments, limit).run(disk, &self.seen.hardware, None);
+        let ran = self.guest(&root, &arguments, limit).run(disk, &self.first().seen.hardware, None);
         ran.map_err(Refusal::from)
     }
 
@@ -130,14 +163,14 @@ impl Rig {
         watch: &mut dyn Observer<ServedDrive>,
     ) -> Result<RunResult, Refusal> {
         let (root, arguments) = (root.to_bytes(), ["quiet".into()]);
-        let ran =
-            self.guest(&root, &arguments, limit).run_watched(disk, &self.seen.hardware, watch);
+        let hardware = &self.first().seen.hardware;
+        let ran = self.guest(&root, &arguments, limit).run_watched(disk, hardware, watch);
         ran.map(|(ended, _)| ended).map_err(Refusal::from)
     }
 
     /// The device behind the bytes, as it is when it is switched on.
     pub fn device(&self) -> Result<Drive, Refusal> {
-        target::build_bare(&self.profile, &self.spec.options, self.seed)
+        self.device_at(0)
     }
 
     /// The release of the kernel.
@@ -147,12 +180,21 @@ impl Rig {
 
     /// The drive and its options.
     pub fn spec(&self) -> &DriveSpec {
-        &self.spec
+        &self.first().spec
     }
 
-    /// The drive as it is when it is switched on, with what `store` holds.
+    /// The first drive as it is when it is switched on, with what `store` holds.
     pub fn drive(&self, store: Store) -> Result<ServedDrive, Refusal> {
-        Ok(ServedDrive::new(self.device()?, store, self.seed))
+        self.drive_at(0, store)
+    }
+
+    fn drive_at(&self, index: usize, store: Store) -> Result<ServedDrive, Refusal> {
+        Ok(ServedDrive::new(self.device_at(index)?, store, self.machines.all[index].seed))
+    }
+
+    fn device_at(&self, index: usize) -> Result<Drive, Refusal> {
+        let Machine { spec, seed, .. } = &self.machines.all[index];
+        target::build_bare(&self.profiles[index], &spec.options, *seed)
     }
 
     fn guest<'a>(&'a self, root: &'a [u8], arguments: &'a [String], limit: Span) -> Guest<'a> {
@@ -160,7 +202,7 @@ impl Rig {
             kernel: &self.kernel.path,
             initramfs: root,
             memory: self.memory,
-            tags: self.seen.setting.as_ref().map_or(TAGS_MAX, |setting| setting.tags),
+            tags: self.machines.tags(),
             arguments,
             tick: None,
             limit: Limit::processor(Duration::from_nanos(limit.ns())),

@@ -7,7 +7,7 @@ use crate::file::arm::Arm;
 use crate::file::vocabulary::{Settings, Vocabulary, settings};
 
 /// As many functions fit on the bus of a guest.
-const DISKS_MAX: usize = 8;
+pub(crate) const DISKS_MAX: usize = 8;
 /// The longest name.
 const NAME_MAX: usize = 16;
 
@@ -127,7 +127,7 @@ fn is_plain(byte: u8) -> bool {
 }
 
 /// A name that can be one of a file.
-fn name(text: &str) -> Result<String, Invalid> {
+pub(crate) fn name(text: &str) -> Result<String, Invalid> {
     let starts = text.starts_with(|first: char| first.is_ascii_lowercase());
     if !starts || text.len() > NAME_MAX || !text.bytes().all(is_plain) {
         return Err(invalid!(

@@ -21,7 +21,7 @@ pub(in crate::stage::kernel) struct Machine {
     pub(in crate::stage::kernel) spec: DriveSpec,
     pub(in crate::stage::kernel) about: About,
     pub(in crate::stage::kernel) seen: Seen,
-    seed: u64,
+    pub(in crate::stage::kernel) seed: u64,
     slot: Slot,
 }
 
@@ -75,14 +75,24 @@ impl Machines {
         Ok((Self { all, target }, drives))
     }
 
-    /// The adapters with their drives, in the order of the kernel command line.
+    /// The adapters with drives that hold nothing, in the order of the kernel command line.
     pub(in crate::stage::kernel) fn adapters(
         &self,
         drives: Vec<Drive>,
     ) -> Vec<Adapter<ServedDrive>> {
-        let mut adapters: Vec<Adapter<ServedDrive>> = Vec::new();
-        for (machine, drive) in self.all.iter().zip(drives) {
-            let disk = served(drive, machine.seen.physical_sector, machine.seed);
+        let disks = self
+            .all
+            .iter()
+            .zip(drives)
+            .map(|(machine, drive)| served(drive, machine.seen.physical_sector, machine.seed));
+        self.adapters_of(disks.collect())
+    }
+
+    /// The adapters with these disks, in the order of the kernel command line.
+    pub(in crate::stage::kernel) fn adapters_of<D>(&self, disks: Vec<D>) -> Vec<Adapter<D>> {
+        debug_assert_eq!(disks.len(), self.all.len(), "a disk for each machine");
+        let mut adapters: Vec<Adapter<D>> = Vec::new();
+        for (machine, disk) in self.all.iter().zip(disks) {
             let Some(before) = adapters.get_mut(machine.slot.adapter) else {
                 adapters.push(Adapter::of(disk, &machine.seen.hardware));
                 continue;
@@ -117,9 +127,23 @@ impl Machines {
         setting.or(first).map_or(TAGS_MAX, |setting| setting.tags)
     }
 
-    /// The lines of a shell that look for the disks where they must be, give them their names, set
-    /// their queues, and make the stack of them.
+    /// The lines of a shell that prepare the disks, and make the stack of them.
     pub(in crate::stage::kernel) fn commands(&self, disks: &Disks) -> Vec<String> {
+        let mut lines = self.settings(disks);
+        if let Some(stack) = &disks.stack {
+            lines.extend(stack.commands(&self.names()));
+        }
+        lines
+    }
+
+    /// The names of the disks in the guest.
+    pub(in crate::stage::kernel) fn names(&self) -> Vec<&'static str> {
+        self.all.iter().map(|machine| machine.seen.disk).collect()
+    }
+
+    /// The lines of a shell that look for the disks where they must be, give them their names, and
+    /// set their queues.
+    pub(in crate::stage::kernel) fn settings(&self, disks: &Disks) -> Vec<String> {
         let mut lines = Vec::new();
         if !disks.is_one() {
             lines.push("mkdir -p /dev/disk".to_owned());
@@ -134,10 +158,6 @@ impl Machines {
                 ));
             }
             lines.extend(machine.seen.setting.iter().flat_map(|it| it.commands(device)));
-        }
-        if let Some(stack) = &disks.stack {
-            let names: Vec<&str> = self.all.iter().map(|machine| machine.seen.disk).collect();
-            lines.extend(stack.commands(&names));
         }
         lines
     }
