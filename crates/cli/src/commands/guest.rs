@@ -23,6 +23,8 @@ Examples:
   drivelab guest kernel where --json            path, source and checksum of the kernel
   drivelab guest kernel build --patch one-tag.patch --name one-tag
                                               another one, for `kernel = \"one-tag\"` of an arm
+  drivelab guest kernel build --source ~/linux --name mine
+                                              your tree of Linux 6.12, as it is
   drivelab guest kernel export linux.xz         for a machine without a compiler
   drivelab guest kernel import linux.xz         a kernel that was built on another machine
   drivelab guest shell intel-x25m,controller=ide
@@ -67,9 +69,9 @@ enum Verb {
 enum KernelVerb {
     /// Build it from the source of Linux 6.12; one that is built already is kept.
     Build {
-        /// An archive of the source [default: the package linux-source-6.12, downloaded if it is
-        /// not installed].
-        #[arg(long, value_name = "FILE.tar.xz")]
+        /// An archive of the source, or a folder with it, which is copied [default: the package
+        /// linux-source-6.12, downloaded if it is not installed].
+        #[arg(long, value_name = "FILE.tar.xz|DIR")]
         source: Option<PathBuf>,
         /// The number of compilers that run at once [default: one for each processor].
         #[arg(long, value_name = "N")]

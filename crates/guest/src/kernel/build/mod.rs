@@ -26,7 +26,7 @@ use steps::{Log, Steps};
 pub enum Source {
     /// The package `linux-source-6.12`: installed, or else downloaded.
     Package,
-    /// A tar archive of the source tree.
+    /// A tar archive of the source tree, or the tree itself, which is copied.
     Archive(PathBuf),
 }
 
@@ -46,6 +46,8 @@ pub struct Build {
 /// Prefix of the folders of builds; the next build removes those of killed ones.
 const PREFIX: &str = "building-";
 static MARKER: Marker = Marker { name: ".drivelab-build", text: "" };
+/// The beginning of the version of a source that is a folder.
+const OF_TREE: &str = "tree-";
 
 impl Build {
     /// Builds the kernel, or finds it in the cache; reports to `control`.
@@ -93,6 +95,10 @@ impl Build {
         }
         steps.begin("unpacking");
         let tree = unpack(work.folder(), steps, &archive)?;
+        if source.starts_with(OF_TREE) {
+            // Objects of another architecture would be taken for those of this build.
+            self.make(steps, &tree, "mrproper")?;
+        }
         steps.begin("patches");
         let recipe = PATCHES.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes()));
         let others = (1..).zip(&own.patches);
@@ -148,6 +154,9 @@ impl Build {
     /// Returns the archive of the source, and its version.
     fn find_source(&self, steps: &Steps<'_>) -> Result<(PathBuf, String), BuildError> {
         if let Source::Archive(path) = &self.source {
+            if path.is_dir() {
+                return pack(steps, path);
+            }
             let bytes = fs::read(path).map_err(at("read the source"))?;
             let path = std::path::absolute(path).map_err(at("find the source"))?;
             return Ok((path, format!("archive-{}", &sha256(&bytes)[..12])));
@@ -193,6 +202,19 @@ fn lock(folder: &Path) -> Result<File, BuildError> {
 /// Makes a folder for a build, and removes those of killed builds.
 fn work_folder(folder: &Path) -> io::Result<Marked> {
     Marked::make_new(&Folder::open(folder)?, PREFIX, &MARKER)
+}
+
+/// Packs the tree of a source, without its history; returns the archive, and a version that is the
+/// same for the same files.
+fn pack(steps: &Steps<'_>, tree: &Path) -> Result<(PathBuf, String), BuildError> {
+    const NAME: &str = "source.tar";
+    let tree = std::path::absolute(tree).map_err(at("find the source"))?.display().to_string();
+    let same = ["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner"];
+    let (packed, of) = (["--create", "--file", NAME, "--exclude-vcs"], ["--directory", &tree, "."]);
+    steps.run("tar", &[&packed[..], &same, &of].concat(), steps.folder)?;
+    let sum = steps.output("sha256sum", &[NAME])?;
+    let sum = sum.get(..12).unwrap_or(&sum);
+    Ok((steps.folder.join(NAME), format!("{OF_TREE}{sum}")))
 }
 
 /// Unpacks an archive; returns its top folder.
@@ -246,6 +268,34 @@ mod tests {
         let path = work.folder().path().to_owned();
         work.remove().unwrap();
         assert!(!path.exists() && at("kept").exists());
+    }
+
+    #[test]
+    fn a_tree_is_packed_without_its_history_and_named_by_its_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for (name, text) in
+            [("one/Makefile", "all:"), ("one/.git/HEAD", "x"), ("two/Makefile", "all:")]
+        {
+            fs::create_dir_all(at(name).parent().unwrap()).unwrap();
+            fs::write(at(name), text).unwrap();
+        }
+        let packed = |tree: &str| {
+            let work = at(&format!("work-{tree}"));
+            fs::create_dir(&work).unwrap();
+            let (log, stop) = (Log::new(&work).unwrap(), AtomicBool::new(false));
+            let control = Control::silent(&stop);
+            let steps = Steps { folder: &work, log, control: &control };
+            let (archive, version) = pack(&steps, &at(tree)).unwrap();
+            let unpacked = unpack(&Folder::open(&work).unwrap(), &steps, &archive).unwrap();
+            (version, fs::read_dir(unpacked.path()).unwrap().count())
+        };
+        let (one, two) = (packed("one"), packed("two"));
+        assert_eq!((one.1, &one), (1, &two), "the same files, without .git");
+        assert!(one.0.starts_with("tree-") && one.0.len() == 17, "{}", one.0);
+        fs::write(at("two/Makefile"), "other:").unwrap();
+        fs::remove_dir_all(at("work-two")).unwrap();
+        assert_ne!(packed("two").0, one.0);
     }
 
     #[test]
