@@ -71,7 +71,7 @@ fn drives() -> Result<Value, Refusal> {
         }))
     });
     let drives = drives.collect::<Result<Vec<Value>, Refusal>>()?;
-    Ok(json!({ "drives": drives, "keys": Options::KEYS }))
+    Ok(json!({ "drives": drives, "keys": &Options::KEYS[..] }))
 }
 
 /// The studies that can run without files.
