@@ -38,14 +38,32 @@ pub struct CostRun {
 
 /// The reason why a command has no bill.
 #[derive(Debug, Error)]
-#[error("{0}")]
-pub struct CostRunError(String);
+#[error("{message}")]
+pub struct CostRunError {
+    message: String,
+    hint: Option<&'static str>,
+}
 
-impl From<CostRunError> for Refusal {
-    fn from(unusable: CostRunError) -> Self {
-        Self::request(unusable.0)
+impl CostRunError {
+    fn new(message: String) -> Self {
+        Self { message, hint: None }
     }
 }
+
+impl From<CostRunError> for Refusal {
+    fn from(CostRunError { message, hint }: CostRunError) -> Self {
+        let refusal = Self::request(message);
+        match hint {
+            Some(hint) => refusal.hint(hint),
+            None => refusal,
+        }
+    }
+}
+
+/// The exit code of a shell that does not find a program.
+const NOT_FOUND: &str = "127";
+const BY_NAME: &str = "a program of this machine is in the guest if `--programs` names it, and runs \
+                       by its name: --programs ./save,sqlite3 -- save";
 
 /// Returns the run of a command; `None` if it was stopped.
 pub fn cost_run(ended: &RunResult) -> Result<Option<CostRun>, CostRunError> {
@@ -58,7 +76,7 @@ pub fn cost_run(ended: &RunResult) -> Result<Option<CostRun>, CostRunError> {
         End::Deadlocked => Some("the command waits for something that cannot happen"),
     };
     if let Some(message) = failure {
-        return Err(CostRunError(with_output(message, ended)));
+        return Err(CostRunError::new(with_output(message, ended)));
     }
     let marks = [START, END, LEFT, SETTLED];
     let lines = marks.map(|mark| ended.lines.iter().find(|line| line.text.starts_with(mark)));
@@ -67,12 +85,12 @@ pub fn cost_run(ended: &RunResult) -> Result<Option<CostRun>, CostRunError> {
         let last = output.and_then(|output| output.lines().last());
         let last = last.unwrap_or("the file system was not made or mounted");
         let message = format!("the command was not begun: {last}");
-        return Err(CostRunError(with_output(message, ended)));
+        return Err(CostRunError::new(with_output(message, ended)));
     };
     let code = end.text.trim_start_matches(END).trim();
     if code != "0" {
-        let message = format!("the command ended with exit code {code}");
-        return Err(CostRunError(with_output(message, ended)));
+        let message = with_output(format!("the command ended with exit code {code}"), ended);
+        return Err(CostRunError { message, hint: (code == NOT_FOUND).then_some(BY_NAME) });
     }
     let phases = Phases { start: start.at, end: end.at, left: left.at, settled: settled.at };
     debug_assert!(start.at <= end.at && end.at <= left.at, "the marks are printed in order");
@@ -154,6 +172,9 @@ mod tests {
         check(End::PoweredOff, &failed, "no such table: t");
         check(End::PoweredOff, &[(1, "`prepare` ended with exit code 2")], "`prepare` ended");
         check(End::Deadlocked, &[], "cannot happen");
+        let unknown = [(1, START), (2, "drivelab-cost-end 127"), (3, LEFT), (4, SETTLED)];
+        let unknown = cost_run(&ended(End::PoweredOff, &unknown)).unwrap_err();
+        assert!(unknown.hint.is_some_and(|hint| hint.contains("--programs")), "{unknown:?}");
         assert!(cost_run(&ended(End::Stopped, &[])).unwrap().is_none());
     }
 }
