@@ -137,6 +137,8 @@ pub struct HostSyncs<D> {
     rule: Rule,
     /// One for each drive of the host; an array is one drive.
     queues: Vec<Queue>,
+    /// True as long as any flush or durable write may be in progress: most loads have none.
+    busy: bool,
     /// True if a flush shares the wire with no other command, so that others wait for it.
     alone: bool,
     /// Flushes that another thread has yet to begin, since this time.
@@ -178,6 +180,7 @@ impl<D: Device> HostSyncs<D> {
             device,
             rule,
             queues,
+            busy: false,
             alone: matches!(controller, Some(Controller::Ahci | Controller::Ide)),
             handed: Vec::new(),
             handed_at: Time::ZERO,
@@ -345,6 +348,7 @@ impl<D: Device> Device for HostSyncs<D> {
         if is_durable && self.queues[0].len() + self.handed.len() >= self.requests {
             return Err(request);
         }
+        self.busy |= is_durable;
         if request.op == Op::Flush {
             self.handed.push(request);
             self.handed_at = now;
@@ -372,6 +376,9 @@ impl<D: Device> Device for HostSyncs<D> {
 
     #[inline]
     fn next_event(&self) -> Option<Time> {
+        if !self.busy {
+            return self.device.next_event();
+        }
         if !self.handed.is_empty() {
             return Some(self.handed_at);
         }
@@ -386,6 +393,9 @@ impl<D: Device> Device for HostSyncs<D> {
     fn advance(&mut self, now: Time, completed: &mut Vec<Completion>) {
         let from = completed.len();
         self.device.advance(now, completed);
+        if !self.busy {
+            return;
+        }
         if !self.queues.iter().all(Queue::is_idle) {
             self.sort_out(from, completed);
             self.flush(now);
@@ -394,6 +404,8 @@ impl<D: Device> Device for HostSyncs<D> {
             self.begin_handed(now, completed);
         }
         completed.extend(self.reported.pop_front());
+        let rests = self.handed.is_empty() && self.reported.is_empty();
+        self.busy = !(rests && self.queues.iter().all(Queue::is_idle));
     }
 
     fn destaged(&mut self, records: &mut Vec<Destaged>) {
