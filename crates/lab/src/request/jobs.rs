@@ -446,7 +446,7 @@ fn plans(
             None if ioengine == IoEngine::Null => (target.into(), None),
             None => (target.into(), length(Path::new(target))),
         };
-        let options = job.workload_of(copy, length).map_err(|error| {
+        let mut options = job.workload_of(copy, length).map_err(|error| {
             let hint = error.hint();
             let failure = Refusal::request(format!("[{}] {target}: {error}", job.name));
             match hint {
@@ -454,6 +454,9 @@ fn plans(
                 None => failure,
             }
         })?;
+        if part < job.deeper {
+            options.iodepth = options.iodepth.map(|depth| depth + 1);
+        }
         let workload = options.check().map_err(Refusal::request_error)?;
         if matches!(job.verify, Verify::Written | Verify::Later) {
             verification::refuse_impossible(&workload, is_modelled)?;

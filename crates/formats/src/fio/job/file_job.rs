@@ -45,6 +45,8 @@ pub struct FileJob {
     /// Files among which the work of each copy is divided; 1 where the copies share one file or
     /// have one each.
     pub parts: u32,
+    /// The number of these files that have one outstanding request more than the others.
+    pub deeper: u32,
     /// The way in which data is verified.
     pub verify: Verify,
     /// The options of the section itself, as written.

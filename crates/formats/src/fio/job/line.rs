@@ -121,9 +121,11 @@ fn content(line: &str) -> &str {
     line.split([';', '#']).next().unwrap_or("").trim()
 }
 
-/// The name of the section that the line begins.
+/// The name of the section that the line begins. As in fio, its last character is left out,
+/// even if it is not the bracket.
 fn header(line: &str) -> Option<&str> {
-    line.strip_prefix('[')?.strip_suffix(']')
+    let (last, _) = line.char_indices().next_back()?;
+    line.get(..last)?.strip_prefix('[')
 }
 
 pub(super) fn too_long() -> Refusal {

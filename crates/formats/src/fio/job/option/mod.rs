@@ -75,7 +75,7 @@ const OWN: &[(&[&str], Setter)] = &[
     (&["sync"], |job, _, value| set_sync(job, value)),
     (&["size"], |job, key, value| store(job.part(key, value)?, &mut job.extent.size)),
     (&["filesize"], |job, key, value| {
-        let size = job.bytes(key, value)?;
+        let size = job.mean_size(key, value)?;
         put(&mut job.extent.filesize, size)
     }),
     (&["nrfiles", "nr_files"], |job, key, value| {
@@ -309,6 +309,8 @@ fn put_ioengine(section: &mut Section, value: &str) -> Result<(), Refusal> {
     section.ioengine = Some(match value {
         "io_uring" => "io_uring",
         "libaio" => "libaio",
+        // Names that fio takes for it.
+        name if name.starts_with("aio") || name.starts_with("linuxaio") => "libaio",
         "posixaio" | "io_uring_cmd" => {
             section.note("ioengine", "io_uring replaces it");
             "io_uring"
@@ -394,6 +396,21 @@ impl Section {
         };
         self.note(key, &format!("as in fio, `{value}` {why}"));
         Ok(Bytes::new(number))
+    }
+
+    /// The size of a file; of a range of sizes, from which fio draws one for each file, the mean.
+    fn mean_size(&mut self, key: &str, value: &str) -> Result<Bytes, Refusal> {
+        let Some((least, most)) = value.split_once(['-', ',', ':']) else {
+            return self.bytes(key, value);
+        };
+        let (least, most) = (self.bytes(key, least)?.get(), self.bytes(key, most)?.get());
+        if least > most {
+            let wrong = format!("`{key}`: the range {value} ends before it begins");
+            return Err(Refusal::request(wrong));
+        }
+        let mean = Bytes::new(u64::midpoint(least, most) / SECTOR_BYTES * SECTOR_BYTES);
+        self.note(key, &format!("each file has the mean of the range, {mean}"));
+        Ok(mean)
     }
 
     /// Bytes or a percentage; 100 % is equivalent to no value.

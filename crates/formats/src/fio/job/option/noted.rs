@@ -15,6 +15,18 @@ pub(super) const WITHOUT_EFFECT: &[(&[&str], &str)] = &[
     (&["openfiles"], "a job has one file, divided into as many parts as `nrfiles`"),
     (&["unlink", "unlink_each_loop"], "files are kept for the next run"),
     (&["fadvise_hint", "offset_align"], "regions start at whole blocks, and no fadvise is given"),
+    (&["softrandommap"], "the map of used blocks is always kept"),
+    (
+        &[
+            "replay_no_stall",
+            "replay_redirect",
+            "replay_scale",
+            "replay_align",
+            "replay_time_scale",
+            "replay_skip",
+        ],
+        "without `read_iolog` it changes nothing, as in fio",
+    ),
     (&["userspace_reap"], "completions are always read from memory"),
     (&["iodepth_low"], "the queue is kept full"),
     (
@@ -170,12 +182,6 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
         &[
             "read_iolog",
             "read_iolog_chunked",
-            "replay_no_stall",
-            "replay_redirect",
-            "replay_scale",
-            "replay_align",
-            "replay_time_scale",
-            "replay_skip",
             "merge_blktrace_file",
             "merge_blktrace_scalars",
             "merge_blktrace_iters",
@@ -207,7 +213,7 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
     (&["ioscheduler"], "set it first: echo NAME > /sys/block/sdX/queue/scheduler"),
     (&["exec_prerun", "exec_postrun"], "run that command yourself, before or after"),
     (&["profile", "opendir", "lockfile"], "write out what it stands for"),
-    (&["flow", "flow_id", "flow_sleep"], "give each job its own `rate_iops`"),
+    (&["flow", "flow_id", "flow_sleep", "flow_watermark"], "give each job its own `rate_iops`"),
     (
         &[
             "zonecapacity",
@@ -262,9 +268,11 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
         "`thinktime` alone pauses after every request",
     ),
     (
-        &["sprandom", "spr_op", "spr_num_regions", "num_range", "random_sequence_stride"],
+        &["sprandom", "spr_op", "spr_cs", "spr_num_regions", "num_range", "random_sequence_stride"],
         "`random_distribution` is `random`, `zipf`, `pareto`, `normal` or `zoned`",
     ),
+    (&["bs_is_seq_rand"], "give sequential and random requests separate sections"),
+    (&["gpu_dev_id"], "data stays in main memory"),
     (&["bs_unaligned", "blocksize_unaligned"], "blocks are whole sectors"),
     (&["rw_sequencer"], "`percentage_random` sets the share of sequential requests"),
     (&["file_append", "pre_read"], "create or read the file first"),

@@ -122,7 +122,7 @@ impl Section {
         self.pace(rw)?;
         self.depth();
         self.engine();
-        let parts = self.divided()?;
+        let (parts, deeper) = self.divided()?;
         self.overlap(rw)?;
         let verify = self.verified(rw)?;
         self.sharing(rw);
@@ -138,6 +138,7 @@ impl Section {
         Ok(FileJob {
             targets: self.targets()?,
             parts,
+            deeper,
             directories: self.directories(),
             name: self.name,
             group,
@@ -267,9 +268,17 @@ impl Section {
             self.note("percentage_random", "blocks may repeat; in fio each random one is new");
         }
         let split = self.workload.bssplit.as_ref();
-        if uses_map && split.is_some_and(|sizes| sizes.smallest() != sizes.largest()) {
+        if split.is_none_or(|sizes| sizes.smallest() == sizes.largest()) {
+            return;
+        }
+        if uses_map {
             let why = "blocks of several sizes may repeat; in fio they are used once, and those \
                        between used ones are smaller";
+            self.note("bs", why);
+        }
+        if !self.extent.time_based && self.workload.number_ios.is_none() {
+            let why = "the job makes as many requests as its size holds blocks of the mean size; \
+                       in fio it ends at the size itself";
             self.note("bs", why);
         }
     }
@@ -298,6 +307,9 @@ impl Section {
     fn pace(&mut self, rw: Rw) -> Result<(), Refusal> {
         let (bytes, requests) = (self.rate, self.rate_iops);
         if bytes.is_none() && requests.is_none() {
+            if self.workload.poisson.take() == Some(true) {
+                self.note("rate_process", "without a rate it changes nothing, as in fio");
+            }
             return Ok(());
         }
         let bytes = self.one_rate(rw, bytes.map(|sides| sides.map(Bytes::get)))?;

@@ -44,6 +44,8 @@ fn a_rate_may_be_less_than_a_block_per_second() {
     assert_eq!(read.workload(None).unwrap().check().unwrap().pace, slow);
     assert!(!note_of(&read, "rate"), "{:?}", read.notes);
     check_error("[a]\nsize=1m\nrate=1k\nrate_process=poisson", 1, "0 requests per second", "");
+    let without = job("rw=read\nsize=1m\nrate_process=poisson");
+    assert!(note_of(&without, "rate_process") && without.workload.check().is_ok());
 }
 
 #[test]
@@ -111,4 +113,21 @@ fn locked_memory_changes_nothing_without_the_page_cache() {
     assert!(note_of(&job("size=1m\ndirect=1\nlockmem=1g"), "lockmem"));
     assert!(!note_of(&job("size=1m\nlockmem=0"), "lockmem"));
     check_error("[a]\nsize=1m\nlockmem=1g", 1, "uses the page cache", "direct=1");
+}
+
+#[test]
+fn names_and_options_that_fio_takes_are_taken() {
+    for name in ["aio", "linuxaio"] {
+        assert_eq!(job(&format!("size=1m\nioengine={name}")).ioengine, "libaio", "{name}");
+    }
+    // Without the bracket fio cuts off a character.
+    for (line, name) in [("[job]", "job"), ("[jobs", "job"), ("[größe", "größ")] {
+        assert_eq!(read(&format!("{line}\nsize=1m"))[0].name, name, "{line}");
+    }
+    check_error("[", 1, "first section", "[global]");
+    for key in ["replay_no_stall", "softrandommap"] {
+        let read = job(&format!("size=1m\n{key}=1"));
+        assert!(note_of(&read, key), "{:?}", read.notes);
+    }
+    check_error("[a]\nreplay_no_stall=1\nread_iolog=t", 3, "read_iolog", "drivelab replay");
 }

@@ -16,9 +16,10 @@ fn several_files_share_the_work_of_a_job() {
     assert_eq!((options.size, options.number_ios), (Some(Bytes::mib(4)), Some(256)));
     assert!(both.notes.iter().any(|note| note.contains("4 of 8 outstanding")), "{:?}", both.notes);
     assert_eq!(of("iodepth=2\nnumber_ios=9").workload.number_ios, Some(5));
-    let hint = "a multiple of `iodepth=2`";
-    check_error("[a]\nioengine=libaio\niodepth=3\nfilename=a:b", 1, "shared equally", hint);
-    check_error("[a]\niodepth=2\nfilename=a:b", 1, "1 outstanding", hint);
+    let odd = of("iodepth=5\nfilename=c");
+    assert_eq!((odd.workload.iodepth, odd.parts, odd.deeper), (Some(1), 3, 2));
+    assert!(odd.notes.iter().any(|note| note.contains("1 or 2 of 5")), "{:?}", odd.notes);
+    check_error("[a]\niodepth=2\nfilename=a:b", 1, "1 outstanding", "at least `iodepth=2`");
 }
 
 #[test]
@@ -40,4 +41,17 @@ fn a_limit_of_the_steady_state_may_have_a_unit() {
     assert_eq!(criterion("size=1m\nss_dur=9s\nss=bw_slope:4k"), "bw_slope:4096");
     assert_eq!(criterion("size=1m\nss_dur=9s\nsteadystate=lat:50"), "lat:50000ns");
     assert_eq!(criterion("size=1m\nss_dur=9s\nss=iops:50"), "iops:50");
+}
+
+#[test]
+fn a_range_of_file_sizes_is_its_mean() {
+    let sized = |value: &str| job(&format!("nrfiles=4\nfilesize={value}"));
+    for range in ["4k-12k", "4k,12k", "4k:12k"] {
+        let read = sized(range);
+        assert_eq!(read.workload(None).unwrap().size, Some(Bytes::kib(32)), "{range}");
+        assert!(read.notes.iter().any(|note| note.contains("mean of the range, 8k")), "{range}");
+    }
+    assert!(!sized("8k").notes.iter().any(|note| note.starts_with("`filesize`")));
+    check_error("[a]\nfilesize=2m-1m", 2, "ends before it begins", "");
+    check_error("[a]\nfilesize=1m-", 2, "not a number", "");
 }
