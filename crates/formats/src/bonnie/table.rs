@@ -15,6 +15,9 @@ const NAME_WIDTH: usize = 19;
 /// Characters of a rate and its load, or of a latency.
 const COLUMN_WIDTH: usize = 10;
 
+/// Runs of one table that are kept until the table of many files, which has a row for each.
+const ROWS_MAX: usize = 1000;
+
 /// True if a line is the first one of a table.
 pub(super) fn is_heading(text: &str) -> bool {
     // The table of the big file, and that of many small ones.
@@ -22,6 +25,11 @@ pub(super) fn is_heading(text: &str) -> bool {
     text.starts_with("Version ")
         && text.contains("------")
         && kinds.iter().any(|kind| text.contains(kind))
+}
+
+/// The first line of the second table of 1.03, which has no version.
+fn is_second(text: &str) -> bool {
+    text.trim_start().starts_with("------Sequential Create------")
 }
 
 /// The kind of the next row.
@@ -38,12 +46,15 @@ pub(super) fn read<'a>(
     found: &mut Found,
     add: fn(Row, &mut Found),
 ) -> Result<(), ParseError> {
-    let mut last: Option<Row> = None;
     let mut table: Option<Table> = None;
     for line in lines {
         let text = line.text;
-        if is_heading(text) {
-            table = Some(Table::new(text, table.as_ref()));
+        if is_heading(text) || table.is_some() && is_second(text) {
+            let (next, ended) = Table::new(text, table.take());
+            for row in ended {
+                add(row, found);
+            }
+            table = Some(next);
             continue;
         }
         let Some(table) = &mut table else {
@@ -54,12 +65,15 @@ pub(super) fn read<'a>(
             table.concurrency(text);
         } else if text.contains("-Create--") {
             // The second table names the machine above its columns, not in its row.
-            text.split_whitespace().next().unwrap_or("").clone_into(&mut table.machine);
-        } else if let Some(row) = table.row(line, &mut last, found)? {
-            add(row, found);
+            let machine = text.split_whitespace().next().filter(|word| !word.starts_with('-'));
+            machine.unwrap_or("").clone_into(&mut table.machine);
+        } else {
+            for row in table.row(line, found)? {
+                add(row, found);
+            }
         }
     }
-    if let Some(row) = last {
+    for row in table.into_iter().flat_map(|table| table.rows) {
         add(row, found);
     }
     Ok(())
@@ -72,18 +86,29 @@ struct Table {
     part: Part,
     machine: String,
     concurrency: String,
-    /// The preceding table of the same run.
-    follows: bool,
+    /// The runs whose rows were read, and which are not complete yet.
+    rows: Vec<Row>,
+    /// Those of them of which the second table has been read.
+    filled: usize,
+    /// The run to which a line of latencies belongs.
+    last: usize,
 }
 
 impl Table {
-    fn new(heading: &str, before: Option<&Self>) -> Self {
-        let version = heading.split_whitespace().nth(1).unwrap_or("").to_owned();
+    /// The table under `heading`, with the runs that the one before it ends.
+    fn new(heading: &str, before: Option<Self>) -> (Self, Vec<Row>) {
         let is_file = heading.contains("Sequential Output");
         let part = if is_file { Part::BigFile } else { Part::Files };
-        let follows = part == Part::Files && before.is_some_and(|it| it.part == Part::BigFile);
+        let mut version = before.as_ref().map(|it| it.version.clone()).unwrap_or_default();
+        if heading.starts_with("Version ") {
+            heading.split_whitespace().nth(1).unwrap_or("").clone_into(&mut version);
+        }
+        let follows =
+            part == Part::Files && before.as_ref().is_some_and(|it| it.part == Part::BigFile);
+        let before = before.map(|it| it.rows).unwrap_or_default();
+        let (rows, ended) = if follows { (before, Vec::new()) } else { (Vec::new(), before) };
         let (machine, concurrency) = (String::new(), String::new());
-        Self { version, part, machine, concurrency, follows }
+        (Self { version, part, machine, concurrency, rows, filled: 0, last: 0 }, ended)
     }
 
     fn concurrency(&mut self, text: &str) {
@@ -92,28 +117,35 @@ impl Table {
         }
     }
 
-    /// Takes a row; returns the run before it if a new one begins.
-    fn row(
-        &self,
-        line: Line,
-        last: &mut Option<Row>,
-        found: &mut Found,
-    ) -> Result<Option<Row>, ParseError> {
+    /// Takes a row; returns the runs before it that it ends.
+    fn row(&mut self, line: Line, found: &mut Found) -> Result<Vec<Row>, ParseError> {
         // Such a line has no column: taken for runs, many of them would take minutes.
         if line.text.len() <= NAME_WIDTH {
             found.unknown(line.number, line.text);
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let first = line.text.split_whitespace().next().unwrap_or("");
-        let mut ended = None;
         if first == "Latency" {
-            if let Some(row) = last {
-                self.latencies(line, row)?;
+            let first = if self.part == Part::BigFile { 0 } else { FILE_PHASES };
+            if let Some(row) = self.rows.get_mut(self.last) {
+                latencies(line, first, row)?;
             }
-            return Ok(ended);
+            return Ok(Vec::new());
         }
-        match self.part {
+        let Some(part) = self.part_of(line.text) else {
+            found.unknown(line.number, line.text);
+            return Ok(Vec::new());
+        };
+        let mut ended = Vec::new();
+        if self.part == Part::Files && part == Part::BigFile {
+            ended = self.end();
+        }
+        self.part = part;
+        match part {
             Part::BigFile => {
+                if self.rows.len() == ROWS_MAX {
+                    ended = self.end();
+                }
                 let mut row = Row::new(line.number, &self.version, first);
                 row.option("concurrency", &self.concurrency);
                 let size = line.text.split_whitespace().nth(1).unwrap_or("");
@@ -122,50 +154,93 @@ impl Table {
                 row.option("io_chunk_size", chunk);
                 // Machine and size precede the rates.
                 rates(line, 2, 0, &mut row)?;
-                ended = last.replace(row);
+                self.last = self.rows.len();
+                self.rows.push(row);
             }
             Part::Files => {
-                if !self.follows {
-                    ended = last.replace(Row::new(line.number, &self.version, &self.machine));
+                if self.filled == self.rows.len() {
+                    ended = self.end();
+                    self.rows.push(Row::new(line.number, &self.version, &self.machine));
                 }
-                let Some(row) = last else { return Ok(None) };
-                layout::file_options(row, first);
-                if self.version.starts_with('2') {
-                    found.note(format!(
-                        "The tables of bonnie++ {} show wrong rates for many files (the number of \
-                         files in place of the rate): they are left out. Its line of CSV has them.",
-                        self.version
-                    ));
-                } else {
-                    // The number of files precedes the rates.
-                    rates(line, 1, FILE_PHASES, row)?;
-                }
+                self.last = self.filled;
+                self.filled += 1;
+                self.files(line, first, found)?;
             }
         }
         Ok(ended)
     }
 
-    fn latencies(&self, line: Line, row: &mut Row) -> Result<(), ParseError> {
-        let first = if self.part == Part::BigFile { 0 } else { FILE_PHASES };
-        let words: Vec<&str> = line.text.split_whitespace().skip(1).collect();
-        for index in 0..FILE_PHASES {
-            let text = match words.get(index) {
-                Some(word) if words.len() == FILE_PHASES => word,
-                _ => column(line.text, index).trim(),
-            };
-            let name = PHASES[first + index].name;
-            row.set(first + index, Kind::Latency, cell(line, text, Kind::Latency, name)?);
+    /// The kind of a row, also where the heading was left out: that of many files has no name, that
+    /// of the big file has its size.
+    fn part_of(&self, text: &str) -> Option<Part> {
+        let mut words = text.split_whitespace();
+        let (first, second) = (words.next()?, words.next()?);
+        if self.part == Part::BigFile && is_row_of_files(text) {
+            return Some(Part::Files);
         }
-        Ok(())
+        let begins_with_digit =
+            [first, second].map(|it| it.starts_with(|c: char| c.is_ascii_digit()));
+        match begins_with_digit {
+            [true, _] if self.part == Part::Files => Some(Part::Files),
+            [_, true] => Some(Part::BigFile),
+            _ => None,
+        }
     }
+
+    /// Ends the runs so far.
+    fn end(&mut self) -> Vec<Row> {
+        (self.filled, self.last) = (0, 0);
+        std::mem::take(&mut self.rows)
+    }
+
+    /// Takes a row of many files for the run that it belongs to.
+    fn files(&mut self, line: Line, first: &str, found: &mut Found) -> Result<(), ParseError> {
+        let row = self.rows.get_mut(self.last).expect("a row of many files has its run");
+        layout::file_options(row, first);
+        if self.version.starts_with('2') {
+            found.note(format!(
+                "The tables of bonnie++ {} show wrong rates for many files (the number of files \
+                 in place of the rate): they are left out. Its line of CSV has them.",
+                self.version
+            ));
+            return Ok(());
+        }
+        // The number of files precedes the rates.
+        rates(line, 1, FILE_PHASES, row)
+    }
+}
+
+/// True for a row of many files in which every column is filled.
+fn is_row_of_files(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let first = words.next().unwrap_or("");
+    first.starts_with(|c: char| c.is_ascii_digit())
+        && !first.contains(|c: char| c.is_ascii_alphabetic())
+        && words.count() == 2 * FILE_PHASES
+}
+
+fn latencies(line: Line, first: usize, row: &mut Row) -> Result<(), ParseError> {
+    let words: Vec<&str> = line.text.split_whitespace().skip(1).collect();
+    for index in 0..FILE_PHASES {
+        let text = match words.get(index) {
+            Some(word) if words.len() == FILE_PHASES => word,
+            _ => column(line.text, index).trim(),
+        };
+        let name = PHASES[first + index].name;
+        row.set(first + index, Kind::Latency, cell(line, text, Kind::Latency, name)?);
+    }
+    Ok(())
 }
 
 /// Takes rates and loads after `skipped` words.
 fn rates(line: Line, skipped: usize, first: usize, row: &mut Row) -> Result<(), ParseError> {
     let words: Vec<&str> = line.text.split_whitespace().skip(skipped).collect();
+    let pairs = pairs(line.text, skipped);
     for index in 0..FILE_PHASES {
         let (rate, cpu) = if words.len() == 2 * FILE_PHASES {
             (words[2 * index], words[2 * index + 1])
+        } else if let Some(pairs) = &pairs {
+            pairs[index]
         } else {
             let mut pair = column(line.text, index).split_whitespace();
             (pair.next().unwrap_or(""), pair.next().unwrap_or(""))
@@ -175,6 +250,37 @@ fn rates(line: Line, skipped: usize, first: usize, row: &mut Row) -> Result<(), 
         row.set(first + index, Kind::Cpu, cell(line, cpu, Kind::Cpu, name)?);
     }
     Ok(())
+}
+
+/// Rates and loads of a row in which columns are empty, each of them a gap of its width more: a
+/// number that is wider than its column shifts those behind it. `None` where that does not add up.
+fn pairs(text: &str, skipped: usize) -> Option<[(&str, &str); FILE_PHASES]> {
+    let mut pairs = [("", ""); FILE_PHASES];
+    let (mut words, mut at, mut rest) = (0, 0, text);
+    let mut rate = None;
+    while let Some(begin) = rest.find(|c: char| !c.is_whitespace()) {
+        let (gap, behind) = rest.split_at(begin);
+        let end = behind.find(char::is_whitespace).unwrap_or(behind.len());
+        let word = &behind[..end];
+        rest = &behind[end..];
+        words += 1;
+        if words <= skipped {
+            continue;
+        }
+        match rate.take() {
+            None => {
+                at += gap.len() / COLUMN_WIDTH;
+                rate = Some(word);
+            }
+            // Between a rate and its load there is no column.
+            Some(_) if gap.len() >= COLUMN_WIDTH => return None,
+            Some(rate) => {
+                *pairs.get_mut(at)? = (rate, word);
+                at += 1;
+            }
+        }
+    }
+    rate.is_none().then_some(pairs)
 }
 
 /// The characters of a column; nothing beyond the end of the line.

@@ -319,3 +319,49 @@ fn a_table_with_a_damaged_number_is_refused_by_line() {
     check("27168", "2x168", "line 4: `2x168` is not ");
     check("169us", "169xs", "line 10: `169xs` is not ");
 }
+
+/// Tables of 1.03 as notes have them: several rows below each heading, without characters (`-f`),
+/// and with numbers wider than their columns.
+const TABLES_103: &str = "\
+Version 1.03b       ------Sequential Output------ --Sequential Input- --Random-
+                    -Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--
+Machine        Size K/sec %CP K/sec %CP K/sec %CP K/sec %CP K/sec %CP  /sec %CP
+box             32G           612345  71 123456 17           432109  27 654.3   2
+box             32G           101010  13 40404   6           110011   7 471.4   0
+The rows are those of two arrays, as above:
+
+                    ------Sequential Create------ --------Random Create--------
+                    -Create-- --Read--- -Delete-- -Create-- --Read--- -Delete--
+              files  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP
+                 16 22222  81 +++++ +++ 19191  65 20202  73 +++++ +++ 17171  71
+                 16  8888  24 +++++ +++  8181  19  8282  28 +++++ +++  3434  11
+";
+
+#[test]
+fn rows_of_the_second_table_belong_to_those_of_the_first_in_order() {
+    const METRICS: [&str; 6] = ["putc", "put_block", "get_block", "seeks", "seq_create", "ran_del"];
+    let imported = parse(TABLES_103).unwrap();
+    assert_eq!((imported.runs.len(), imported.tool_version.as_str()), (2, "1.03b"));
+    for (run, expected) in [
+        (0, [None, Some(612_345.0), Some(432_109.0), Some(654.3), Some(22_222.0), Some(17_171.0)]),
+        (1, [None, Some(101_010.0), Some(110_011.0), Some(471.4), Some(8888.0), Some(3434.0)]),
+    ] {
+        let run = &imported.runs[run];
+        let all: Vec<Figure> = run.phases.iter().flat_map(Phase::metrics).collect();
+        let found = METRICS
+            .map(|metric| all.iter().find(|figure| figure.name == metric).map(|it| it.value));
+        assert_eq!((found, run.arm.as_str()), (expected, "box"));
+    }
+    assert!(imported.unknown.iter().any(|it| it.starts_with("line 6: `The rows")));
+}
+
+#[test]
+fn rows_without_headings_between_show_their_kind() {
+    let rows: Vec<&str> = TABLES_103.lines().collect();
+    let mixed = [&rows[..4], &rows[10..11], &rows[4..5], &rows[11..12]].concat().join("\n");
+    let (mixed, whole) = (parse(&mixed).unwrap(), parse(TABLES_103).unwrap());
+    assert_eq!(mixed.runs.len(), 2);
+    for (found, expected) in mixed.runs.iter().zip(&whole.runs) {
+        assert_eq!(found.phases, expected.phases);
+    }
+}
