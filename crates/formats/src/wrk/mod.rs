@@ -199,6 +199,8 @@ fn scaled(line: Line, text: &str, units: &[(&str, f64)]) -> Result<f64, ParseErr
 fn row(line: Line, distribution: &str) -> Result<Option<Vec<Figure>>, ParseError> {
     let words: Vec<&str> = line.text.split_whitespace().collect();
     let figures = match words[..] {
+        // A call of wrk2 that ends before its calibration prints no number.
+        ["Latency", avg, ..] if avg.starts_with("-nan") => Vec::new(),
         ["Latency", avg, stddev, max, _] => {
             vec![time(line, "avg", avg)?, time(line, "stddev", stddev)?, time(line, "max", max)?]
         }
@@ -331,6 +333,15 @@ Transfer/sec:    606.33MB
         let value = |name: &str| figures.iter().find(|it| it.name == name).map(|it| it.value);
         assert_eq!(value("requests_latency_p99"), Some(10.52));
         assert_eq!(value("requests_latency_uncorrected_p99"), Some(5.43));
+    }
+
+    #[test]
+    fn a_call_without_latencies_has_its_rate() {
+        let latency = RUN.lines().find(|line| line.starts_with("    Latency ")).unwrap();
+        let text = RUN.replace(latency, "    Latency    -nanus    -nanus   0.00us    0.00%");
+        let [fewer, all] =
+            [text.as_str(), RUN].map(|it| parse(it).unwrap().runs[0].phases[0].metrics().count());
+        assert_eq!(fewer + 3, all);
     }
 
     #[test]

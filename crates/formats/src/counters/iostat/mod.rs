@@ -105,6 +105,20 @@ fn is_banner(line: &str) -> bool {
     line.trim_ascii_start().starts_with("Linux ") && line.contains('(')
 }
 
+/// True for words between reports, as notes have them: what follows is another call, or another
+/// part of one. The time of a report, a number and a name alone are none.
+fn is_prose(line: &str) -> bool {
+    let line = line.trim_ascii_start();
+    let has_time = line
+        .as_bytes()
+        .windows(3)
+        .any(|three| three[1] == b':' && three[0].is_ascii_digit() && three[2].is_ascii_digit());
+    if line.starts_with("avg-cpu") || has_time || heading(line).is_some() {
+        return false;
+    }
+    line.split_ascii_whitespace().filter(|word| number(word).is_none()).nth(1).is_some()
+}
+
 /// The options of a command line, `-xy 1 10`.
 fn command(line: &str) -> Option<&str> {
     let line = line.trim_ascii_start();
@@ -167,6 +181,10 @@ struct Watch {
     devices: BTreeMap<String, Device>,
     /// The first report is one of an interval (`-y`).
     omits_boot: bool,
+    /// Words of a note precede it, which do not say how it was called.
+    is_part: bool,
+    /// Words of a note follow the last report.
+    is_over: bool,
 }
 
 /// A table during reading.
@@ -178,7 +196,7 @@ struct Rows<'a> {
     /// The line where the row begins, and the last line that was taken.
     begin: usize,
     last: usize,
-    /// The last line was the heading.
+    /// The last line was the heading, or its second part.
     is_headed: bool,
 }
 
@@ -203,6 +221,7 @@ impl<'a> Rows<'a> {
         if let Some(more) = continued(line.text).filter(|_| is_headed && !is_apart) {
             self.columns.extend(more);
             self.columns.truncate(COLUMNS_MAX);
+            self.is_headed = true;
             return false;
         }
         let mut words = line.text.split_ascii_whitespace().take(COLUMNS_MAX + 2).peekable();
@@ -237,6 +256,10 @@ impl Watch {
                 self.omits_boot = std::mem::take(&mut omits_boot);
                 rows = Rows { last: line.number, ..Rows::default() };
             } else if rows.take(line) {
+                if self.is_over {
+                    self.end(found);
+                    self.is_part = true;
+                }
                 let words = std::mem::take(&mut rows.words);
                 let values: Option<Vec<f64>> = words[1..].iter().map(|word| number(word)).collect();
                 let Some(values) = values else {
@@ -245,6 +268,8 @@ impl Watch {
                 };
                 let row = rows.columns.iter().zip(values).filter_map(|(at, it)| Some(((*at)?, it)));
                 self.row(rows.begin, words[0], &row.collect::<Vec<_>>(), found);
+            } else if !self.devices.is_empty() && is_prose(line.text) && !rows.is_headed {
+                self.is_over = true;
             }
         }
         Ok(())
@@ -320,6 +345,10 @@ impl Watch {
         let is_one = self.devices.values().all(|device| device.reports == 1);
         let note = match () {
             () if self.omits_boot => None,
+            () if is_one && self.is_part => Some(
+                "A report alone is the mean since the boot of the system, unless it was taken \
+                 from among others.",
+            ),
             () if is_one => Some("The one report is the mean since the boot of the system."),
             () => Some("The first report, the mean since the boot, is left out."),
         };

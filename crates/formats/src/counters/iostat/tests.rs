@@ -140,3 +140,21 @@ proptest::proptest! {
         proptest::prop_assert_eq!(value.to_bits(), text.parse::<f64>().unwrap().to_bits());
     }
 }
+
+#[test]
+fn reports_on_both_sides_of_words_are_of_several_calls() {
+    let reports: Vec<&str> = TEXT.split("\n\n").skip(2).collect();
+    let [first, second, third] = reports[..] else { panic!("{reports:?}") };
+    // The time of a report is none of the words.
+    let text =
+        format!("{first}\n\n06/01/22 10:00:01\n{second}\nthen with a load on it:\n\n{third}\n");
+    let imported = parse(&text).unwrap();
+    assert_eq!(imported.runs.len(), 2);
+    let found: Vec<f64> =
+        values(&text).iter().filter(|(_, name, _)| name == "read_iops").map(|it| it.2).collect();
+    assert_eq!(found, [100.0, 300.0]);
+    let notes = &imported.notes;
+    assert!(notes.iter().any(|note| note.contains("unless it was taken")), "{notes:?}");
+    let whole = format!("{first}\n\n{second}\nsdb\n\n{third}\n");
+    assert_eq!(parse(&whole).unwrap().runs.len(), 1);
+}

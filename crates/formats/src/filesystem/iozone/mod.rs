@@ -31,6 +31,9 @@ const COLUMNS: [(&str, u32); 13] = [
     ("freread", 7),
 ];
 
+/// Words of a label before a row.
+const LABEL_WORDS_MAX: usize = 3;
+
 /// True for `kB  reclen    write  rewrite ...`; `KB` before version 3.400.
 fn is_header(line: &str) -> bool {
     let mut words = line.split_whitespace();
@@ -71,7 +74,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
                 }
                 None => found.unknown(line.number, text),
             }
-        } else if call.is_table && text.starts_with(|c: char| c.is_ascii_digit()) {
+        } else if call.is_table && call.is_row(text) {
             call.row(line, &mut found)?;
         } else if text.starts_with('"') || text.starts_with("iozone test complete") {
             // The report for a spreadsheet repeats the table.
@@ -157,15 +160,37 @@ impl Call {
         self.work.set_switch("direct", words.contains(&"-I"));
     }
 
+    /// The columns of the tests that were chosen.
+    fn columns(&self) -> impl Iterator<Item = &'static str> {
+        let chosen =
+            COLUMNS.iter().filter(|(_, test)| self.tests.is_empty() || self.tests.contains(test));
+        chosen.map(|(name, _)| *name)
+    }
+
+    /// True for a row, also for one behind a label that a note gives it.
+    fn is_row(&self, text: &str) -> bool {
+        text.starts_with(|c: char| c.is_ascii_digit()) || self.label(text).is_some()
+    }
+
+    /// The label before the numbers of a complete row, `raid0  1048576  512 ...`.
+    fn label(&self, text: &str) -> Option<String> {
+        let numbers = self.columns().count() + 2;
+        let words: Vec<&str> =
+            text.split_whitespace().take(numbers + LABEL_WORDS_MAX + 1).collect();
+        let label =
+            words.len().checked_sub(numbers).filter(|more| (1..=LABEL_WORDS_MAX).contains(more))?;
+        let is_row = words[label..].iter().all(|word| decimal(word).is_some());
+        let is_name = words[..label].iter().any(|word| decimal(word).is_none());
+        (is_row && is_name).then(|| words[..label].join(" "))
+    }
+
     /// `1048576     512  5169375  7712220 ...`.
     fn row(&mut self, line: Line, found: &mut Found) -> Result<(), ParseError> {
-        let words: Vec<&str> = line.text.split_whitespace().take(20).collect();
+        let label = self.label(line.text);
+        let skipped = label.as_ref().map_or(0, |label| label.split(' ').count());
+        let words: Vec<&str> = line.text.split_whitespace().skip(skipped).take(20).collect();
         let values: Option<Vec<f64>> = words.iter().map(|word| decimal(word)).collect();
-        let columns: Vec<&str> = COLUMNS
-            .iter()
-            .filter(|(_, test)| self.tests.is_empty() || self.tests.contains(test))
-            .map(|(name, _)| *name)
-            .collect();
+        let columns: Vec<&str> = self.columns().collect();
         let Some([size, record, rates @ ..]) = values.as_deref() else {
             found.unknown(line.number, line.text);
             return Ok(());
@@ -176,7 +201,8 @@ impl Call {
             return Ok(());
         }
         // Each size of the file and of a record is a test.
-        let name = format!("{size}k_{record}k");
+        let label = label.as_ref().map(|label| format!("{}_", slug(label))).unwrap_or_default();
+        let name = format!("{label}{size}k_{record}k");
         let mut figures = Vec::new();
         for (column, value) in columns.iter().zip(rates) {
             let measured = match self.unit {

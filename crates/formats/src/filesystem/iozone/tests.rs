@@ -113,3 +113,16 @@ proptest::proptest! {
         proptest::prop_assert_eq!(value.to_bits(), (f64::from(kib) * 1024.0).to_bits());
     }
 }
+
+#[test]
+fn a_row_may_have_a_label_before_its_numbers() {
+    let text = RUN.replace("              64       4", "raid 5 old   64       4");
+    let names: Vec<String> = values(&text).into_iter().map(|it| it.0).collect();
+    assert_eq!((names.len(), names[0].as_str()), (26, "raid-5-old_64k_4k.write"));
+    assert_eq!(names[13], "64k_8k.write");
+    // A number more than the columns is no label, and four words are a sentence.
+    for before in ["7 64       4", "of a row as here 64       4"] {
+        let text = RUN.replace("              64       4", before);
+        assert_eq!(values(&text).len(), 13, "{before}");
+    }
+}
