@@ -1,6 +1,5 @@
 //! Progress with an estimate, on stderr; bars on a terminal only.
 
-use std::io::IsTerminal as _;
 use std::io::Write as _;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -67,6 +66,8 @@ pub(crate) struct Progress {
     unit: Unit,
     show: Show,
     since: Instant,
+    /// The interval between lines about a load, where they are asked for.
+    every: Option<Duration>,
     course: Mutex<Course>,
 }
 
@@ -78,6 +79,8 @@ struct Course {
     said: Option<Instant>,
     /// Position of the last line, and what it said.
     last: (u64, String),
+    /// Requests and bytes of a load at the last line.
+    counted: [u64; 2],
     /// Steps in the end, at most, where that is not known exactly.
     most: Option<u64>,
     /// Runs are reported one by one as they finish.
@@ -143,7 +146,8 @@ impl Progress {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         }
         let course = Mutex::default();
-        Self { bar, what: what.to_owned(), unit, show, since: Instant::now(), course }
+        let (what, since, every) = (what.to_owned(), Instant::now(), None);
+        Self { bar, what, unit, show, since, every, course }
     }
 
     /// The same where the user knows how long it takes.
@@ -152,21 +156,29 @@ impl Progress {
         self
     }
 
-    /// The same, shown or not, regardless of the terminal.
-    pub(crate) fn shown(mut self, is_shown: bool) -> Self {
-        match (is_shown, self.show) {
-            (false, _) => {
-                self.bar.set_draw_target(ProgressDrawTarget::hidden());
-                self.show = Show::None;
-            }
-            (true, Show::Bar) if !std::io::stderr().is_terminal() => self.show = Show::Lines,
-            (true, _) => {}
-        }
+    /// The same, with a line about a load in each interval and no bar.
+    pub(crate) fn in_lines(mut self, every: Duration) -> Self {
+        self.bar.set_draw_target(ProgressDrawTarget::hidden());
+        self.every = Some(every);
+        self.show = Show::None;
         self
     }
 
+    /// Prints a line if the interval is over.
+    fn line(&self, load: &Load, every: Duration) {
+        let mut course = self.course.lock().expect(HELD);
+        let passed = course.said.unwrap_or(self.since).elapsed();
+        if passed < every || load.phase == Phase::LayOut {
+            return;
+        }
+        let all = Duration::from_millis(self.bar.length().unwrap_or_default());
+        let counts = [load.ios, load.bytes];
+        let made = [0, 1].map(|at| counts[at].saturating_sub(course.counted[at]));
+        print(&eta_line(&self.what, made, passed, [self.since.elapsed(), all]));
+        (course.said, course.counted) = (Some(Instant::now()), counts);
+    }
+
     /// The same, not shown.
-    #[cfg(feature = "mpi")]
     pub(crate) fn silent(mut self) -> Self {
         self.bar.set_draw_target(ProgressDrawTarget::hidden());
         self.show = Show::None;
@@ -311,7 +323,10 @@ impl Progress {
 impl Observer for Progress {
     fn observe(&self, event: Event<'_>) {
         match event {
-            Event::Load(load) => self.at(load.elapsed.ns() / 1_000_000, &message(&load)),
+            Event::Load(load) => match self.every {
+                Some(every) => self.line(&load, every),
+                None => self.at(load.elapsed.ns() / 1_000_000, &message(&load)),
+            },
             Event::Test { name, progress } => {
                 let passed = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX);
                 self.at(passed, &format!("{name}: {}", message(&progress)));
@@ -327,6 +342,26 @@ impl Observer for Progress {
             Event::Note(_) | Event::Warning(_) => {}
         }
     }
+}
+
+/// A line as fio shows it, of requests and bytes in the time `passed`; of the whole time, unless it
+/// is not known, the share that is over and the rest.
+fn eta_line(
+    what: &str,
+    [ios, bytes]: [u64; 2],
+    passed: Duration,
+    [elapsed, all]: [Duration; 2],
+) -> String {
+    let per_s = passed.as_secs_f64().max(1e-3);
+    let [ios, mib] = [float(ios) / per_s, float(bytes) / per_s / 1_048_576.0];
+    let rates = format!("[{mib:.1}MiB/s][{ios:.0} IOPS]");
+    if all.is_zero() {
+        return format!("{}: {rates}", shown_in_line(what));
+    }
+    let share = (elapsed.as_secs_f64() / all.as_secs_f64()).min(1.0) * 100.0;
+    let left = all.saturating_sub(elapsed).as_secs();
+    let (minutes, seconds) = (left / 60, left % 60);
+    format!("{}: [{share:.1}%]{rates}[eta {minutes:02}m:{seconds:02}s]", shown_in_line(what))
 }
 
 /// The progress of a load in words.
@@ -349,5 +384,23 @@ impl Drop for Progress {
             self.print_json(&mut course, elapsed_s);
         }
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_the_rates_of_its_interval_and_the_rest_of_the_time() {
+        let two = Duration::from_secs(2);
+        for (all, expected) in [
+            (100, "a: [2.0%][2.0MiB/s][250 IOPS][eta 01m:38s]"),
+            (1, "a: [100.0%][2.0MiB/s][250 IOPS][eta 00m:00s]"),
+            (0, "a: [2.0MiB/s][250 IOPS]"),
+        ] {
+            let times = [two, Duration::from_secs(all)];
+            assert_eq!(eta_line("a", [500, 4 << 20], two, times), expected);
+        }
     }
 }

@@ -1,8 +1,10 @@
 //! `fio`: fio's command line as it is, with results in fio's forms.
 
+use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use drivelab_core::Span;
 use drivelab_core::record::Tally;
 use drivelab_formats::fio::job::{Call, Eta, FileJob, OutputFormat, Program};
 use drivelab_host::root::Root;
@@ -89,16 +91,29 @@ fn carry_out(call: Call, ui: Ui) -> Outcome {
     while !interrupt::requested()
         && let Some(group) = jobs.next_group()?
     {
-        let progress = Progress::time(Duration::from_nanos(group.time.ns()), &group.name);
-        let progress = match program.eta {
-            Eta::Auto => progress,
-            Eta::Always => progress.shown(true),
-            Eta::Never => progress.shown(false),
-        };
+        let progress = shown(group.time, &group.name, &program);
         jobs.carry_out(&group, &progress.control())?;
     }
     let active = disks(&jobs, &before, &Sample::of_all(&root), begun.elapsed());
     finish(&jobs, &program, active, ui)
+}
+
+/// The progress of a group, as `--eta` and `--eta-newline` have it.
+fn shown(time: Span, name: &str, program: &Program) -> Progress {
+    let progress = Progress::time(Duration::from_nanos(time.ns()), name);
+    let is_seen = std::io::stderr().is_terminal();
+    let [every, status] = [program.eta_newline, program.status_interval]
+        .map(|every| every.map(|every| Duration::from_nanos(every.ns())));
+    if let Some(every) = status {
+        return progress.in_lines(every);
+    }
+    match (program.eta, every) {
+        (Eta::Never, _) => progress.silent(),
+        (Eta::Auto, Some(every)) if is_seen => progress.in_lines(every),
+        (Eta::Auto, _) => progress,
+        (Eta::Always, None) if is_seen => progress,
+        (Eta::Always, every) => progress.in_lines(every.unwrap_or(Duration::from_secs(1))),
+    }
 }
 
 /// Options without effect; what the form of the results takes from an option is not one.

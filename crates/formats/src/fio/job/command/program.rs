@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use drivelab_core::config::Choice;
+use drivelab_core::units::Span;
 use drivelab_core::{Refusal, choice_as_text};
+
+use super::super::number::time;
 
 /// A form of fio's results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +82,10 @@ pub struct Program {
     pub no_archive: bool,
     /// `--eta`.
     pub eta: Eta,
+    /// `--eta-newline`: a line of progress in each such interval.
+    pub eta_newline: Option<Span>,
+    /// `--status-interval`: such a line instead of the result so far.
+    pub status_interval: Option<Span>,
     /// The version of terse lines, if one is named.
     pub terse_version: u8,
     /// Accepted options without effect here, each with the reason.
@@ -106,8 +113,11 @@ const FLAGS: &[&str] = &[
 
 /// Options without effect, with the reason.
 const WITHOUT_EFFECT: &[(&[&str], &str)] = &[
-    (&["eta-newline", "eta-interval"], "progress is shown once in a while"),
-    (&["status-interval"], "the result is written once, at the end"),
+    (&["eta-interval"], "progress is shown once a second, or as `--eta-newline` says"),
+    (
+        &["status-interval"],
+        "each interval has a line with its rates; the result is written at the end",
+    ),
     (&["bandwidth-log"], "the result contains every second"),
     (&["warnings-fatal", "debug"], "every doubtful value is an error or noted"),
     (&["max-jobs", "alloc-size"], "no memory is reserved for jobs"),
@@ -137,6 +147,12 @@ fn why(table: &[(&[&str], &'static str)], key: &str) -> Option<&'static str> {
     table.iter().find(|(keys, _)| keys.contains(&key)).map(|(_, why)| *why)
 }
 
+/// The time between two lines; as in fio, 0 is none.
+fn interval(key: &str, value: Option<&str>) -> Result<Option<Span>, Refusal> {
+    let every = time(key, value.unwrap_or_default(), "s")?;
+    Ok(Some(every).filter(|every| *every > Span::ZERO))
+}
+
 impl Program {
     /// Sets an option; `None` if it is one of a job.
     pub(super) fn set(&mut self, key: &str, value: Option<&str>) -> Option<Result<(), Refusal>> {
@@ -155,6 +171,10 @@ impl Program {
                 let eta = Eta::from_name(value.unwrap_or_default()).map_err(Refusal::request);
                 return Some(eta.map(|eta| self.eta = eta));
             }
+            "eta-newline" => match interval(key, value) {
+                Ok(every) => self.eta_newline = every,
+                Err(refusal) => return Some(Err(refusal)),
+            },
             "output-format" => return Some(self.set_formats(value.unwrap_or_default())),
             "terse-version" if matches!(value, Some("3" | "4" | "5")) => {
                 self.terse_version = value.and_then(|it| it.parse().ok()).unwrap_or_default();
@@ -171,6 +191,12 @@ impl Program {
                     return Some(Err(Refusal::request(wrong).hint(why)));
                 }
                 let note = format!("`--{key}`: {}", why(WITHOUT_EFFECT, key)?);
+                if key == "status-interval" {
+                    match interval(key, value) {
+                        Ok(every) => self.status_interval = every,
+                        Err(refusal) => return Some(Err(refusal)),
+                    }
+                }
                 if !self.notes.contains(&note) {
                     self.notes.push(note);
                 }

@@ -43,9 +43,12 @@ fn a_limit_of_the_steady_state_may_have_a_unit() {
     assert_eq!(criterion("size=1m\nss_dur=9s\nss=iops:50"), "iops:50");
 }
 
+fn sized(value: &str) -> FileJob {
+    job(&format!("nrfiles=4\nfilesize={value}"))
+}
+
 #[test]
 fn a_range_of_file_sizes_is_its_mean() {
-    let sized = |value: &str| job(&format!("nrfiles=4\nfilesize={value}"));
     for range in ["4k-12k", "4k,12k", "4k:12k"] {
         let read = sized(range);
         assert_eq!(read.workload(None).unwrap().size, Some(Bytes::kib(32)), "{range}");
