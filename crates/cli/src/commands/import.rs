@@ -21,10 +21,11 @@ use drivelab_lab::results;
 /// `archive import` keeps them.
 ///
 /// Reads fio (text, terse lines, JSON, JSON+, logs), bonnie++ (CSV and tables), the Phoronix Test
-/// Suite, `CrystalDiskMark`, `KDiskMark`, HD Tune, diskspd (text and XML), dd, hdparm, ioping,
-/// yabs.sh, bench.sh, `pg_test_fsync`, iostat (text and JSON), `fs_mark`, tiotest, blogbench,
-/// iozone, dbench, IOR, mdtest, elbencho, vdbench, ab, wrk, sysbench, pgbench, hyperfine, and
-/// histograms of Prometheus; also stored runs of drivelab and results folders of studies.
+/// Suite, `CrystalDiskMark`, `KDiskMark`, AS SSD, HD Tune, diskspd (text and XML), dd, hdparm,
+/// ioping, yabs.sh, bench.sh, `pg_test_fsync`, iostat (text and JSON), vmstat, `fs_mark`, tiotest,
+/// blogbench, filebench, iozone, dbench, IOR, mdtest, elbencho, vdbench, ab, wrk, sysbench,
+/// pgbench, hyperfine, and histograms of Prometheus; also stored runs of drivelab and results
+/// folders of studies.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
