@@ -172,6 +172,7 @@ impl Progress {
             return;
         }
         let all = Duration::from_millis(self.bar.length().unwrap_or_default());
+        // Rates are those of the interval, not of the run so far.
         let counts = [load.ios, load.bytes];
         let made = [0, 1].map(|at| counts[at].saturating_sub(course.counted[at]));
         print(&eta_line(&self.what, made, passed, [self.since.elapsed(), all]));
@@ -352,6 +353,7 @@ fn eta_line(
     passed: Duration,
     [elapsed, all]: [Duration; 2],
 ) -> String {
+    debug_assert!(ios == 0 || !passed.is_zero(), "requests take time");
     let per_s = passed.as_secs_f64().max(1e-3);
     let [ios, mib] = [float(ios) / per_s, float(bytes) / per_s / 1_048_576.0];
     let rates = format!("[{mib:.1}MiB/s][{ios:.0} IOPS]");

@@ -88,7 +88,7 @@ struct Table {
     concurrency: String,
     /// The runs whose rows were read, and which are not complete yet.
     rows: Vec<Row>,
-    /// Those of them of which the second table has been read.
+    /// The number of those of which the second table has been read.
     filled: usize,
     /// The run to which a line of latencies belongs.
     last: usize,
@@ -132,6 +132,7 @@ impl Table {
             }
             return Ok(Vec::new());
         }
+        // Notes stand between tables, too.
         let Some(part) = self.part_of(line.text) else {
             found.unknown(line.number, line.text);
             return Ok(Vec::new());
@@ -195,6 +196,7 @@ impl Table {
 
     /// Takes a row of many files for the run that it belongs to.
     fn files(&mut self, line: Line, first: &str, found: &mut Found) -> Result<(), ParseError> {
+        debug_assert!(self.filled <= self.rows.len(), "each row of files has its run");
         let row = self.rows.get_mut(self.last).expect("a row of many files has its run");
         layout::file_options(row, first);
         if self.version.starts_with('2') {
@@ -235,7 +237,8 @@ fn latencies(line: Line, first: usize, row: &mut Row) -> Result<(), ParseError> 
 /// Takes rates and loads after `skipped` words.
 fn rates(line: Line, skipped: usize, first: usize, row: &mut Row) -> Result<(), ParseError> {
     let words: Vec<&str> = line.text.split_whitespace().skip(skipped).collect();
-    let pairs = pairs(line.text, skipped);
+    debug_assert!(first + FILE_PHASES <= PHASES.len(), "a table has the phases of a half");
+    let pairs = spaced(line.text, skipped);
     for index in 0..FILE_PHASES {
         let (rate, cpu) = if words.len() == 2 * FILE_PHASES {
             (words[2 * index], words[2 * index + 1])
@@ -254,7 +257,7 @@ fn rates(line: Line, skipped: usize, first: usize, row: &mut Row) -> Result<(), 
 
 /// Rates and loads of a row in which columns are empty, each of them a gap of its width more: a
 /// number that is wider than its column shifts those behind it. `None` where that does not add up.
-fn pairs(text: &str, skipped: usize) -> Option<[(&str, &str); FILE_PHASES]> {
+fn spaced(text: &str, skipped: usize) -> Option<[(&str, &str); FILE_PHASES]> {
     let mut pairs = [("", ""); FILE_PHASES];
     let (mut words, mut at, mut rest) = (0, 0, text);
     let mut rate = None;

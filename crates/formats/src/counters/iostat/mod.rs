@@ -257,6 +257,7 @@ impl Watch {
                 rows = Rows { last: line.number, ..Rows::default() };
             } else if rows.take(line) {
                 if self.is_over {
+                    debug_assert!(!self.devices.is_empty(), "words follow a report");
                     self.end(found);
                     self.is_part = true;
                 }

@@ -169,16 +169,17 @@ impl Call {
 
     /// True for a row, also for one behind a label that a note gives it.
     fn is_row(&self, text: &str) -> bool {
-        text.starts_with(|c: char| c.is_ascii_digit()) || self.label(text).is_some()
+        text.starts_with(|c: char| c.is_ascii_digit()) || self.label_of(text).is_some()
     }
 
     /// The label before the numbers of a complete row, `raid0  1048576  512 ...`.
-    fn label(&self, text: &str) -> Option<String> {
+    fn label_of(&self, text: &str) -> Option<String> {
         let numbers = self.columns().count() + 2;
         let words: Vec<&str> =
             text.split_whitespace().take(numbers + LABEL_WORDS_MAX + 1).collect();
         let label =
             words.len().checked_sub(numbers).filter(|more| (1..=LABEL_WORDS_MAX).contains(more))?;
+        debug_assert!(label < words.len(), "numbers follow a label");
         let is_row = words[label..].iter().all(|word| decimal(word).is_some());
         let is_name = words[..label].iter().any(|word| decimal(word).is_none());
         (is_row && is_name).then(|| words[..label].join(" "))
@@ -186,7 +187,8 @@ impl Call {
 
     /// `1048576     512  5169375  7712220 ...`.
     fn row(&mut self, line: Line, found: &mut Found) -> Result<(), ParseError> {
-        let label = self.label(line.text);
+        // Nothing else distinguishes two arrays in one table.
+        let label = self.label_of(line.text);
         let skipped = label.as_ref().map_or(0, |label| label.split(' ').count());
         let words: Vec<&str> = line.text.split_whitespace().skip(skipped).take(20).collect();
         let values: Option<Vec<f64>> = words.iter().map(|word| decimal(word)).collect();

@@ -408,6 +408,7 @@ impl Section {
             let wrong = format!("`{key}`: the range {value} ends before it begins");
             return Err(Refusal::request(wrong));
         }
+        // In whole sectors, as every size of a file that is laid out.
         let mean = Bytes::new(u64::midpoint(least, most) / SECTOR_BYTES * SECTOR_BYTES);
         self.note(key, &format!("each file has the mean of the range, {mean}"));
         Ok(mean)

@@ -48,6 +48,7 @@ impl Section {
             }
         }
         let deeper = depth % parts;
+        debug_assert!(deeper < parts, "at least one file has no request more");
         let or_more = if deeper > 0 { format!(" or {}", depth / parts + 1) } else { String::new() };
         let why = format!(
             "each of {parts} files has a thread, with {}{or_more} of {depth} outstanding requests; \
