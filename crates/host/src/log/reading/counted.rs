@@ -17,7 +17,8 @@ impl Reading {
         let Some((seconds, start)) = repeats::stamp(line) else { return self.results(line) };
         let message = &line[start..];
         // A bracket may be the stamp of a line that was joined to it.
-        let of_libata = (message.starts_with(b"ata") || message.starts_with(b"res "))
+        let of_libata = (message.first_chunk() == Some(b"ata")
+            || message.first_chunk() == Some(b"res "))
             && memchr(b'[', message).is_none();
         let slot = if of_libata { None } else { self.known.find(message) };
         // It is equal to a text but for digits.

@@ -106,7 +106,7 @@ pub(super) fn may_matter(line: &[u8]) -> bool {
     let text = line.trim_ascii();
     let Some(first) = text.first() else { return true };
     // Records of the journal, quoted and coloured lines, and those of `dmesg -x` are read.
-    if matches!(first, b'{' | b'>' | 0x1b | 0xef) || text.starts_with(b"kern") {
+    if matches!(first, b'{' | b'>' | 0x1b | 0xef) || text.first_chunk() == Some(b"kern") {
         return true;
     }
     begins(text) || named(text) || REQUEST.find(text).is_some() || joined::is_joined(text)

@@ -131,7 +131,7 @@ fn own_stamp(line: &[u8]) -> Option<(u64, usize)> {
     let right = at > start
         && fraction[0] == b'.'
         && fraction[1..=FRACTION].iter().all(u8::is_ascii_digit)
-        && fraction.ends_with(b"] ");
+        && fraction.last_chunk() == Some(b"] ");
     // libata indents the second line of a report.
     let text = at + FRACTION + 3;
     let blanks = line.get(text..)?.iter().take_while(|byte| **byte == b' ').count();
@@ -140,7 +140,7 @@ fn own_stamp(line: &[u8]) -> Option<(u64, usize)> {
 
 /// The message without the bytes of a command.
 fn without_command(message: &[u8]) -> &[u8] {
-    if !message.starts_with(b"sd ") {
+    if message.first_chunk() != Some(b"sd ") {
         return message;
     }
     COMMAND.find(message).map_or(message, |at| &message[..at + COMMAND.needle().len()])
