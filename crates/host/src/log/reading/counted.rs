@@ -160,9 +160,9 @@ mod tests {
         assert_eq!(log.lines, 90_000);
     }
 
-    /// The log without the number and the time of its last line.
+    /// The log without the number, the time and the beginning of its last line.
     fn read_from(log: KernelLog) -> KernelLog {
-        KernelLog { lines: 0, looked: (0, 0), at_s: None, reported: (0, None), ..log }
+        KernelLog { lines: 0, looked: (0, 0), at_s: None, reported: (0, None), begun: None, ..log }
     }
 
     #[test]
