@@ -22,7 +22,7 @@ pub struct Finding {
 
 impl Finding {
     /// Returns whether `--strict` fails on it: on errors, and on warnings that are no
-    /// [advice](ADVICE).
+    /// advice (`ADVICE`).
     pub fn is_misconfiguration(&self) -> bool {
         match self.severity {
             Severity::Error => true,
