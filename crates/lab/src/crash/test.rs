@@ -190,8 +190,16 @@ impl Test {
                 return Err(Refusal::machine(message).hint(TOO_SLOW));
             }
         };
-        Err(Refusal::request(message)
-            .hint("fix `workload` or `check`: the check must pass without a power cut first"))
+        let refusal = Refusal::request(message)
+            .hint("fix `workload` or `check`: the check must pass without a power cut first");
+        // Otherwise the cuts would be blamed for what the disk alone does.
+        if self.after.iter().any(|after| *after != After::Cut) {
+            return Err(refusal.hint(
+                "a disk that is `dead` or `stale` is so in this check, too: what Linux makes of \
+                 the others, and of a stale one, must be whole",
+            ));
+        }
+        Err(refusal)
     }
 
     pub(super) fn replay<'a>(&self, worked: &'a Worked) -> Replays<'a> {
