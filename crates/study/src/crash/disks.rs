@@ -3,7 +3,7 @@
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_core::{Invalid, invalid};
 
-use crate::file::{DISKS_MAX, disk_name};
+use crate::file::{DISKS_MAX, name_and_port};
 
 /// A disk of a guest that has several.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,13 +57,8 @@ pub(super) fn read_stacked(top: &mut Section, drive: &str) -> Result<Option<Stac
     top.at_most("disk", DISKS_MAX)?;
     let mut disks: Vec<CrashDisk> = Vec::new();
     for mut section in top.sections("disk")? {
-        let name = section.take_with("name", disk_name)?;
-        let name = name.ok_or_else(|| section.error("a disk needs a `name`"))?;
-        if disks.iter().any(|disk| disk.name == name) {
-            return Err(section.error(format!("two disks are named `{name}`")));
-        }
-        let port = section.take::<u32>("port")?.map(u8::try_from).transpose();
-        let port = port.map_err(|_| section.error("`port` is at most 255"))?;
+        let others = disks.iter().map(|disk| (disk.name.as_str(), disk.port));
+        let (name, port) = name_and_port(&mut section, others)?;
         let drive = section.take("drive")?.unwrap_or_else(|| drive.to_owned());
         section.finish()?;
         disks.push(CrashDisk { name, drive, port });
@@ -189,6 +184,8 @@ mod tests {
         let both = "stack = \"raid1\"\ndead = \"a\"\nstale = \"a\"\n";
         check(&format!("{both}{DISKS}"), "not both");
         check(&format!("stack = \"raid1\"\n{DISKS}{DISKS}"), "two disks are named");
+        let third = "[[disk]]\nname = \"c\"\nport = 3\n";
+        check(&format!("stack = \"raid1\"\n{DISKS}port = 3\n{third}"), "have this `port`");
         check(&format!("stack = \"raid1\"\nassemble = \"; reboot\"\n{DISKS}"), "options of mdadm");
     }
 }

@@ -14,7 +14,7 @@ mod workload;
 
 pub use arm::Arm;
 pub use drives::disk::Disk;
-pub(crate) use drives::disk::{DISKS_MAX, name as disk_name};
+pub(crate) use drives::disk::{DISKS_MAX, name_and_port};
 pub use quick::quick;
 pub use suite::{Needs, Suite};
 pub use vocabulary::{Setting, Settings, Vocabulary};

@@ -64,21 +64,13 @@ fn read_disks(
     top.at_most("disk", DISKS_MAX)?;
     let mut disks: Vec<Disk> = Vec::new();
     for mut section in top.sections("disk")? {
-        let name = section.take_with("name", name)?;
-        let name = name.ok_or_else(|| section.error("a disk needs a `name`"))?;
-        if disks.iter().any(|disk| disk.name == name) {
-            return Err(section.error(format!("two disks are named `{name}`")));
-        }
+        let others = disks.iter().map(|disk| (disk.name.as_str(), disk.port));
+        let (name, port) = name_and_port(&mut section, others)?;
         // It would be unclear which of the disks it is.
         if drive.is_some() {
             let message = "`drive` in `[base]` is the drive of a study without `[[disk]]` tables";
             let hint = "move it into the tables of the disks".to_owned();
             return Err(ConfigError { hint: Some(hint), ..section.error(message) });
-        }
-        let port = section.take::<u32>("port")?.map(u8::try_from).transpose();
-        let port = port.map_err(|_| section.error("`port` is at most 255"))?;
-        if port.is_some_and(|port| disks.iter().any(|disk| disk.port == Some(port))) {
-            return Err(section.error("two disks have this `port`"));
         }
         let own = settings(&mut section, vocabulary)?;
         let settings = overlaid(base, &own);
@@ -91,6 +83,24 @@ fn read_disks(
         base.clone_from(&first.settings);
     }
     Ok(disks)
+}
+
+/// Takes the name and the port of a disk, which none of the `others` has.
+pub(crate) fn name_and_port<'a>(
+    section: &mut Section,
+    others: impl Iterator<Item = (&'a str, Option<u8>)> + Clone,
+) -> Result<(String, Option<u8>), ConfigError> {
+    let name = section.take_with("name", name)?;
+    let name = name.ok_or_else(|| section.error("a disk needs a `name`"))?;
+    if others.clone().any(|(other, _)| other == name) {
+        return Err(section.error(format!("two disks are named `{name}`")));
+    }
+    let port = section.take::<u32>("port")?.map(u8::try_from).transpose();
+    let port = port.map_err(|_| section.error("`port` is at most 255"))?;
+    if port.is_some() && others.into_iter().any(|(_, other)| other == port) {
+        return Err(section.error("two disks have this `port`"));
+    }
+    Ok((name, port))
 }
 
 /// Refuses arms and a matrix that name drives.
@@ -127,7 +137,7 @@ fn is_plain(byte: u8) -> bool {
 }
 
 /// A name that can be one of a file.
-pub(crate) fn name(text: &str) -> Result<String, Invalid> {
+fn name(text: &str) -> Result<String, Invalid> {
     let starts = text.starts_with(|first: char| first.is_ascii_lowercase());
     if !starts || text.len() > NAME_MAX || !text.bytes().all(is_plain) {
         return Err(invalid!(
