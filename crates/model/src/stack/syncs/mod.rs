@@ -11,21 +11,22 @@
 //! order. To a drive that reports no volatile cache the host sends neither flushes nor forced unit
 //! access.
 
+mod flushes;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
 
 use drivelab_core::{
-    Completion, Destaged, Device, Lba, Op, Request, RequestId, Sectors, ServedBy, Span, Time,
+    Completion, Destaged, Device, Lba, Op, Request, RequestId, Sectors, ServedBy, Time,
 };
 
 use crate::about::About;
 use crate::controller::Controller;
+use flushes::{Next, Queue, Waiter};
 
 /// The names of the host's own flushes of the first drive begin here and go down, two of each drive
 /// in turn; no load has such requests.
 const FLUSH: RequestId = RequestId(u64::MAX);
-/// The time after which a flush no longer waits for data (`FLUSH_PENDING_TIMEOUT`).
-const PATIENCE: Span = Span::from_secs(5);
 
 /// The host's way to make a write durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,95 +40,6 @@ enum Rule {
     ByFua,
     /// By a flush behind the data.
     ByFlush,
-}
-
-/// A request that a flush ends.
-#[derive(Debug, Clone, Copy)]
-struct Waiter {
-    id: RequestId,
-    /// True for a flush of the program, which a thread waits for.
-    thread: bool,
-}
-
-/// The next flush of a drive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Next {
-    /// It is with the host.
-    Held,
-    /// The device is too full to take it.
-    Refused,
-    /// It is at the device already, behind the one in progress.
-    Ahead,
-}
-
-/// The flushes of one drive: the host has a separate state for each.
-#[derive(Debug, Clone)]
-struct Queue {
-    /// Durable writes whose data is in progress.
-    writing: Vec<RequestId>,
-    /// Requests that wait for the next flush, and since when.
-    pending: Vec<Waiter>,
-    pending_since: Time,
-    /// Requests that the flush in progress completes.
-    flushed: Vec<Waiter>,
-    next: Next,
-    /// True if the flush in progress was sent ahead of its time.
-    was_ahead: bool,
-    /// Changes with each flush that is sent, so that two have different names.
-    turn: bool,
-}
-
-impl Queue {
-    const EMPTY: Self = Self {
-        writing: Vec::new(),
-        pending: Vec::new(),
-        pending_since: Time::ZERO,
-        flushed: Vec::new(),
-        next: Next::Held,
-        was_ahead: false,
-        turn: false,
-    };
-
-    fn wait_for_flush(&mut self, now: Time, waiter: Waiter) {
-        if self.pending.is_empty() {
-            self.pending_since = now;
-        }
-        self.pending.push(waiter);
-    }
-
-    /// True if a request waits for a flush, none is in progress, and no data delays it.
-    fn is_due(&self, now: Time) -> bool {
-        let delayed = !self.writing.is_empty() && now < self.pending_since + PATIENCE;
-        !(self.pending.is_empty() || !self.flushed.is_empty() || delayed)
-    }
-
-    /// True if the next flush goes in front of the requests that wait for the one in progress.
-    ///
-    /// Linux puts a flush at the head of the dispatch list (`blk_mq_insert_request`), in a race
-    /// with the queue that the end of a flush restarts. Seen in the requests of a kernel: the flush
-    /// behind one that wrote data wins, and the next one loses.
-    fn goes_ahead(&self) -> bool {
-        let waits = !self.flushed.is_empty() && !self.pending.is_empty();
-        waits && self.next != Next::Ahead && !self.was_ahead && self.writing.is_empty()
-    }
-
-    /// The time at which a flush no longer waits for data.
-    fn patience_ends(&self) -> Option<Time> {
-        let waits = !self.pending.is_empty() && self.flushed.is_empty();
-        // Where the device was too full its own next event comes first: a time that has passed
-        // would be returned for ever.
-        let delayed = waits && !self.writing.is_empty() && self.next != Next::Refused;
-        delayed.then(|| self.pending_since + PATIENCE)
-    }
-
-    /// Requests of the host that a flush will end.
-    fn len(&self) -> usize {
-        self.writing.len() + self.pending.len() + self.flushed.len()
-    }
-
-    fn is_idle(&self) -> bool {
-        self.writing.is_empty() && self.pending.is_empty() && self.flushed.is_empty()
-    }
 }
 
 /// A device behind the host's handling of durable writes and flushes.
@@ -415,6 +327,8 @@ impl<D: Device> Device for HostSyncs<D> {
 
 #[cfg(test)]
 mod tests {
+    use drivelab_core::Span;
+
     use super::*;
     use crate::options::Options;
     use crate::profile::Profile;
