@@ -170,7 +170,7 @@ impl Test {
             after: *after,
         });
         let disks: Vec<RecordedDisk> = disks.collect();
-        let moments = moments(&disks, done.window, &done.lines);
+        let moments = moments_of(&disks, done.window, &done.lines);
         Ok(Some(Worked { disks, lines: done.lines, calls: done.calls, moments }))
     }
 
@@ -297,7 +297,7 @@ pub(super) fn memory(error: std::io::Error) -> Refusal {
         .hint("make the workload write less, or run fewer guests at once: --jobs 1")
 }
 
-fn moments(disks: &[RecordedDisk], window: (Time, Time), lines: &[Line]) -> Moments {
+fn moments_of(disks: &[RecordedDisk], window: (Time, Time), lines: &[Line]) -> Moments {
     let mut moments = Moments { window, ..Moments::default() };
     moments.lines = lines.iter().map(|line| line.at).collect();
     let (begin, end) = window;
