@@ -47,6 +47,9 @@ impl From<BuildError> for Refusal {
             BuildError::NoSource { .. } => Self::machine(message)
                 .hint("update the list of packages: sudo apt-get update")
                 .hint("or name an archive of the source: --source linux-6.12.tar.xz"),
+            BuildError::NoTree(_) => {
+                Self::request(message).hint("name the folder that has Linux' own `Makefile`")
+            }
             BuildError::Failed { log, .. } => {
                 Self::machine(message).hint(format!("read the log: {}", log.display()))
             }

@@ -96,7 +96,7 @@ impl Kernel {
 }
 
 impl CacheError {
-    fn at(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(super) fn at(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::System { operation, path, source }
     }

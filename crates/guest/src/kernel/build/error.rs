@@ -36,6 +36,9 @@ pub enum BuildError {
         /// The end of what was printed.
         last: String,
     },
+    /// A folder that was named as the source is something else.
+    #[error("`{}` is not the source tree of Linux: it has no `arch/um`", .0.display())]
+    NoTree(PathBuf),
     /// A step of the build failed.
     #[error("the kernel cannot be built: `{step}` failed: {last}")]
     Failed {

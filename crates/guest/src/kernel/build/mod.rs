@@ -11,7 +11,7 @@ use drivelab_core::control::{Control, Event};
 use drivelab_files::{Folder, Marked, Marker};
 use rustix::fs::{FlockOperation, flock};
 
-use super::cache::{Cache, Kernel};
+use super::cache::{Cache, CacheError, Kernel};
 use super::named::{Named, Own};
 use super::needs::{Missing, Need, missing};
 use super::recipe::{PATCHES, SERIES, release_suffix};
@@ -48,6 +48,8 @@ const PREFIX: &str = "building-";
 static MARKER: Marker = Marker { name: ".drivelab-build", text: "" };
 /// The beginning of the version of a source that is a folder.
 const OF_TREE: &str = "tree-";
+/// The archive of such a folder.
+const PACKED: &str = "source.tar";
 
 impl Build {
     /// Builds the kernel, or finds it in the cache; reports to `control`.
@@ -96,6 +98,8 @@ impl Build {
         steps.begin("unpacking");
         let tree = unpack(work.folder(), steps, &archive)?;
         if source.starts_with(OF_TREE) {
+            // A second copy of it takes more than a gigabyte; if it stays, the build removes it.
+            let _ = work.folder().remove_file(PACKED);
             // Objects of another architecture would be taken for those of this build.
             self.make(steps, &tree, "mrproper")?;
         }
@@ -157,7 +161,7 @@ impl Build {
             if path.is_dir() {
                 return pack(steps, path);
             }
-            let bytes = fs::read(path).map_err(at("read the source"))?;
+            let bytes = fs::read(path).map_err(CacheError::at("read", path))?;
             let path = std::path::absolute(path).map_err(at("find the source"))?;
             return Ok((path, format!("archive-{}", &sha256(&bytes)[..12])));
         }
@@ -207,14 +211,17 @@ fn work_folder(folder: &Path) -> io::Result<Marked> {
 /// Packs the tree of a source, without its history; returns the archive, and a version that is the
 /// same for the same files.
 fn pack(steps: &Steps<'_>, tree: &Path) -> Result<(PathBuf, String), BuildError> {
-    const NAME: &str = "source.tar";
+    if !tree.join("arch/um").is_dir() {
+        return Err(BuildError::NoTree(tree.to_owned()));
+    }
     let tree = std::path::absolute(tree).map_err(at("find the source"))?.display().to_string();
     let same = ["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner"];
-    let (packed, of) = (["--create", "--file", NAME, "--exclude-vcs"], ["--directory", &tree, "."]);
+    let (packed, of) =
+        (["--create", "--file", PACKED, "--exclude-vcs"], ["--directory", &tree, "."]);
     steps.run("tar", &[&packed[..], &same, &of].concat(), steps.folder)?;
-    let sum = steps.output("sha256sum", &[NAME])?;
+    let sum = steps.output("sha256sum", &[PACKED])?;
     let sum = sum.get(..12).unwrap_or(&sum);
-    Ok((steps.folder.join(NAME), format!("{OF_TREE}{sum}")))
+    Ok((steps.folder.join(PACKED), format!("{OF_TREE}{sum}")))
 }
 
 /// Unpacks an archive; returns its top folder.
@@ -274,9 +281,11 @@ mod tests {
     fn a_tree_is_packed_without_its_history_and_named_by_its_files() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        for (name, text) in
-            [("one/Makefile", "all:"), ("one/.git/HEAD", "x"), ("two/Makefile", "all:")]
-        {
+        for (name, text) in [
+            ("one/arch/um/Makefile", "all:"),
+            ("one/.git/HEAD", "x"),
+            ("two/arch/um/Makefile", "all:"),
+        ] {
             fs::create_dir_all(at(name).parent().unwrap()).unwrap();
             fs::write(at(name), text).unwrap();
         }
@@ -293,9 +302,14 @@ mod tests {
         let (one, two) = (packed("one"), packed("two"));
         assert_eq!((one.1, &one), (1, &two), "the same files, without .git");
         assert!(one.0.starts_with("tree-") && one.0.len() == 17, "{}", one.0);
-        fs::write(at("two/Makefile"), "other:").unwrap();
+        fs::write(at("two/arch/um/Makefile"), "other:").unwrap();
         fs::remove_dir_all(at("work-two")).unwrap();
         assert_ne!(packed("two").0, one.0);
+        let (log, stop) = (Log::new(folder.path()).unwrap(), AtomicBool::new(false));
+        let control = Control::silent(&stop);
+        let steps = Steps { folder: folder.path(), log, control: &control };
+        let other = pack(&steps, folder.path()).unwrap_err();
+        assert!(matches!(other, BuildError::NoTree(_)), "{other}");
     }
 
     #[test]
