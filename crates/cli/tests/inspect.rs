@@ -200,3 +200,31 @@ fn a_text_that_is_not_recognised_is_not_taken_for_a_file_on_a_disk() {
     assert_eq!((said.code, said.out.as_str()), (2, ""), "{said:?}");
     assert!(said.err.contains("FreeBSD") && said.err.contains("smartctl -x"), "{said:?}");
 }
+
+#[test]
+fn files_that_describe_nothing_are_named_and_the_others_are_read() {
+    let folder = folder();
+    file(folder.path(), "dmesg.txt", DOWNSHIFT);
+    file(folder.path(), "notes.txt", "a letter\nwith two lines\n");
+    file(folder.path(), "pool.txt", "  pool: tank\n state: ONLINE\n");
+    file(folder.path(), "bsd", "(ada0:ahcich0:0:0:0): CAM status: Command timeout\n");
+    file(folder.path(), "nothing", "");
+    file(folder.path(), "picture.png", "\u{1}\0\0");
+    let others = ["notes.txt", "pool.txt", "bsd", "nothing", "picture.png"];
+    let said = drivelab(folder.path(), &[&["inspect", "dmesg.txt"], &others[..]].concat());
+    assert_eq!(said.code, 0, "{said:?}");
+    let shown = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["5 files not read", "link-downshift", "zpool status", "FreeBSD", "binary data"] {
+        assert!(shown.contains(part), "{part}: {said:?}");
+    }
+    let json =
+        drivelab(folder.path(), &[&["inspect", "--json", "dmesg.txt"], &others[..]].concat());
+    let problems = json.json()["problems"].as_array().unwrap().clone();
+    for name in others {
+        assert!(problems.iter().any(|it| it["path"] == name), "{name}: {problems:?}");
+    }
+    let strict = ["inspect", "--strict", "notes.txt", "dmesg.txt"];
+    assert_eq!(drivelab(folder.path(), &strict).code, 1);
+    let said = drivelab(folder.path(), &["inspect", "notes.txt", "pool.txt"]);
+    assert_eq!((said.code, said.out.as_str()), (2, ""), "{said:?}");
+}

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use drivelab_host::{InspectError, Inspection, KernelLog, Options, Reader, Wanted};
+use drivelab_host::{InspectError, Inspection, KernelLog, Options, Problem, Reader, Wanted};
 
-use drivelab_core::{AtPath as _, Refusal};
-use drivelab_lab::shown::{Recognised, Shown};
+use drivelab_core::{AtPath as _, Refusal, RefusalKind};
+use drivelab_lab::shown::{Recognised, Shown, seeming};
 use drivelab_lab::{attached, input, kernel_log};
 
 /// The options that name disks, a tree and a log.
@@ -40,42 +40,70 @@ impl Scope {
     }
 
     /// The inspected machine: this machine, a captured tree, or a machine that files describe.
+    ///
+    /// Files that describe no machine are named in the report; fails where nothing else was given.
     pub(super) fn subject(&self) -> Result<Subject, Refusal> {
         let asked = self.options()?;
-        let mut shown = Shown::default();
-        let mut names = Vec::new();
-        for argument in &self.devices {
-            let found =
-                if self.may_describe(argument) { shown.add(argument)? } else { Recognised::Other };
-            match found {
-                Recognised::Machine => {}
-                Recognised::Text if self.root.is_none() => return Err(unrecognised(argument)),
-                // The disk on which an empty capture lies is not the one that was meant.
-                Recognised::Other if self.root.is_none() && is_empty(argument) => {
-                    return Err(empty(argument));
-                }
-                Recognised::Text | Recognised::Other => names.push(argument),
-            }
-        }
-        let wanted: Vec<Wanted>;
-        if names.len() == self.devices.len() {
-            wanted = names.into_iter().map(|name| self.wanted(name)).collect();
-            return Ok(Subject {
-                reader: self.reader()?,
-                options: asked,
-                wanted,
-                here: self.is_here(),
-            });
-        }
+        let Sorted { shown, names, unread } = self.sorted()?;
+        let Some(shown) = shown else {
+            let wanted = names.into_iter().map(|name| self.wanted(name)).collect();
+            let (reader, here) = (self.reader()?, self.is_here());
+            return Ok(Subject { reader, options: asked, wanted, here, unread });
+        };
         // Names select among the devices that the files describe.
-        wanted = names.iter().map(|it| Wanted::Name(it.to_string_lossy().into_owned())).collect();
+        let wanted = names.iter().map(|it| Wanted::Name(it.to_string_lossy().into_owned()));
+        let wanted = wanted.collect();
         let tree = match &self.root {
             Some(_) => Some(drivelab_host::record_within(self.reader()?, &asked)),
             None => None,
         };
         let own = Options { log: self.dmesg.as_ref().and(asked.log), ..Options::default() };
         let (reader, options) = shown.into_options(tree.transpose().map_err(refused)?, &own);
-        Ok(Subject { reader, options, wanted, here: false })
+        Ok(Subject { reader, options, wanted, here: false, unread })
+    }
+
+    /// Tells files that describe a machine from names of disks and from other files.
+    fn sorted(&self) -> Result<Sorted<'_>, Refusal> {
+        let mut shown = Shown::default();
+        let mut is_described = false;
+        let (mut names, mut refusals) = (Vec::new(), Vec::new());
+        for argument in &self.devices {
+            match self.look_at(argument, &mut shown) {
+                Ok(true) => is_described = true,
+                Ok(false) => names.push(argument.as_path()),
+                Err(refusal) if refusal.kind == RefusalKind::Interrupted => return Err(refusal),
+                Err(refusal) => refusals.push((argument.as_path(), refusal)),
+            }
+        }
+        if is_described && self.root.is_none() {
+            // Among files of another machine, one more file is no disk of this machine.
+            let others = names.extract_if(.., |name| seeming(name).is_some());
+            refusals.extend(others.map(|name| (name, unrecognised(name, seeming(name)))));
+        }
+        let is_nothing = !is_described && names.is_empty();
+        if let Some(at) = refusals.iter().position(|_| is_nothing) {
+            return Err(refusals.swap_remove(at).1);
+        }
+        let unread = refusals.iter().map(|(path, refusal)| unread(path, refusal)).collect();
+        Ok(Sorted { shown: is_described.then_some(shown), names, unread })
+    }
+
+    /// Returns whether an argument describes a machine, which is then read; others may be disks.
+    ///
+    /// Fails for a file that was meant as a description and is none.
+    fn look_at(&self, argument: &Path, shown: &mut Shown) -> Result<bool, Refusal> {
+        if !self.may_describe(argument) {
+            return Ok(false);
+        }
+        match shown.add(argument)? {
+            Recognised::Machine => Ok(true),
+            Recognised::Text(kind) if self.root.is_none() => {
+                Err(unrecognised(argument, Some(kind)))
+            }
+            // The disk on which an empty capture lies is not the one that was meant.
+            Recognised::Other if self.root.is_none() && is_empty(argument) => Err(empty(argument)),
+            Recognised::Text(_) | Recognised::Other => Ok(false),
+        }
     }
 
     /// `sda` is a disk even if a file in the working directory has this name.
@@ -116,11 +144,23 @@ impl Scope {
     }
 }
 
+/// The arguments by what they are.
+struct Sorted<'a> {
+    /// The machine that files describe, if any does.
+    shown: Option<Shown>,
+    /// Names of disks, and files on them.
+    names: Vec<&'a Path>,
+    /// Files that describe nothing.
+    unread: Vec<Problem>,
+}
+
 /// A machine to be inspected.
 pub(super) struct Subject {
     pub(super) reader: Reader,
     pub(super) options: Options,
     wanted: Vec<Wanted>,
+    /// Files that were given and describe nothing.
+    unread: Vec<Problem>,
     /// True if it is this machine.
     pub(super) here: bool,
 }
@@ -129,13 +169,15 @@ impl Subject {
     /// Inspects the disks.
     pub(super) fn inspect(&mut self) -> Result<Inspection, Refusal> {
         let found = drivelab_host::inspect_within(&mut self.reader, &self.wanted, &self.options);
-        found.map_err(|error| {
+        let mut found = found.map_err(|error| {
             let file = match &error {
                 InspectError::NoSuchDevice { name, .. } if self.here => meant_as_file(name),
                 _ => None,
             };
             file.unwrap_or_else(|| refused(error))
-        })
+        })?;
+        found.problems.extend(self.unread.iter().cloned());
+        Ok(found)
     }
 }
 
@@ -200,18 +242,32 @@ fn meant_as_file(name: &str) -> Option<Refusal> {
     )))
 }
 
-/// The refusal of a text in which no reader found anything.
-fn unrecognised(path: &Path) -> Refusal {
-    let name = path.display();
+/// The refusal of a file in which no reader found anything, with what it seems to be.
+fn unrecognised(path: &Path, kind: Option<&str>) -> Refusal {
+    let (name, kind) = (path.display(), kind.unwrap_or("a file of another kind"));
     let message = format!(
-        "nothing in `{name}` was recognised: it is neither a kernel log nor output of a tool that \
-         is read (smartctl, lsblk, udevadm, nvme, lspci, hwinfo, hdparm)"
+        "nothing in `{name}` was recognised: it seems to be {kind}; it is neither a kernel log nor \
+         output of a tool that is read (smartctl, lsblk, udevadm, nvme, lspci, hwinfo, hdparm)"
     );
     Refusal::request(message).hint(format!(
         "give the whole output, from its first line on; for the disk on which the file lies, type \
          `drivelab inspect {}`",
         folder_of(path).display()
     ))
+}
+
+/// The line of the report about a file that describes nothing.
+fn unread(path: &Path, refusal: &Refusal) -> Problem {
+    let name = path.display().to_string();
+    let message = refusal.message.as_str();
+    let file = path.file_name().map(|name| format!("`{}` ", name.to_string_lossy()));
+    let of_file = [Some(format!("`{name}` ")), file];
+    let rest = of_file.iter().flatten().find_map(|start| message.strip_prefix(start.as_str()));
+    let message = match rest {
+        Some(rest) => rest.to_owned(),
+        None => format!("was left out: {message}"),
+    };
+    Problem { path: name, message }
 }
 
 /// A name that is not there is the user's to mend, a tree that is not there the machine's.

@@ -1,6 +1,8 @@
 //! A machine that its owner describes by files: output of tools, a sosreport, an archive of
 //! `inspect --capture`, a kernel log, in any combination.
 
+mod seeming;
+
 use std::fs::File;
 use std::io::{Read as _, Seek as _};
 use std::path::{Path, PathBuf};
@@ -16,6 +18,8 @@ use crate::input;
 
 /// The part of a file that is read to recognise it.
 const HEAD_BYTES: u64 = 1 << 20;
+/// The part that shows what another file is.
+const SIGN_BYTES: u64 = 64 << 10;
 /// Size limit of the output of tools in one file; `udevadm info -e` of a large machine has 2 MB.
 const TEXT_BYTES_MAX: u64 = 64 << 20;
 /// Maximum number of files in a folder that are looked at.
@@ -38,8 +42,8 @@ pub struct Shown {
 pub enum Recognised {
     /// It describes a machine, and was read.
     Machine,
-    /// Text in which no reader found anything: not meant as a file on a disk.
-    Text,
+    /// Text in which no reader found anything: not meant as a file on a disk. It seems to be this.
+    Text(&'static str),
     /// Anything else.
     Other,
 }
@@ -86,7 +90,9 @@ impl Shown {
         // A text without any known output may still be a log, or a part of one.
         let log = KernelLog::read(head.as_slice()).unwrap_or_default();
         if !log.understands() && !log.is_mostly_stamped() && log.release.is_none() {
-            return Ok(if is_text(&head) { Recognised::Text } else { Recognised::Other });
+            let is_text = is_text(&head);
+            let kind = seeming::seeming(&head);
+            return Ok(if is_text { Recognised::Text(kind) } else { Recognised::Other });
         }
         let log = input::kernel_log(path)?;
         // Of the log of a whole boot it can be said that it names no disk.
@@ -183,6 +189,17 @@ impl Shown {
     pub fn cut(&self) -> &[PathBuf] {
         &self.cut
     }
+}
+
+/// Returns what a file seems to be that describes no machine; `None` for what is no file, such as
+/// a device.
+pub fn seeming(path: &Path) -> Option<&'static str> {
+    if !std::fs::metadata(path).is_ok_and(|about| about.is_file()) {
+        return None;
+    }
+    let mut head = Vec::new();
+    File::open(path).ok()?.take(SIGN_BYTES).read_to_end(&mut head).ok()?;
+    Some(seeming::seeming(&head))
 }
 
 /// Adds what is below a folder; links are kept as links, and never followed.
