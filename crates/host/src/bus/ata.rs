@@ -243,7 +243,9 @@ fn cause(
     after_errors: bool,
 ) -> Option<NcqOff> {
     // From the most specific cause to the least: each could also look like a later one.
-    if evidence.facts.ncq_supported == Some(false) {
+    // A bridge between both kinds of ATA leaves one command of the drive's queue.
+    let single = matches!(logged, Some(NcqLine::Depth { device: 0 | 1, .. }));
+    if evidence.facts.ncq_supported == Some(false) || single {
         return Some(NcqOff::Drive);
     }
     if evidence.ide || matches!(logged, Some(NcqLine::Depth { host: 0, .. })) {

@@ -244,16 +244,33 @@ fn kind_of(name: &str) -> Option<Kind> {
         ("dasd", Kind::Dasd),
         ("pmem", Kind::Pmem),
         ("loop", Kind::Loop),
+        // Disks in messages of programs: behind a RAID controller, by their identity, of FreeBSD.
+        ("megaraid_disk_", Kind::Scsi),
+        ("3ware_disk_", Kind::Scsi),
+        ("cciss_disk_", Kind::Scsi),
+        ("areca_disk#", Kind::Scsi),
+        ("ata-", Kind::Ata),
+        ("scsi-", Kind::Scsi),
+        ("usb-", Kind::Usb),
+        ("ada", Kind::Ata),
+        ("da", Kind::Scsi),
+        ("zpool/", Kind::Other),
     ];
     let (start, kind) = kinds.iter().find(|(start, _)| name.starts_with(start))?;
     (name.len() > start.len()).then_some(*kind)
+}
+
+/// Returns whether it is a name below `/dev`; programs have others.
+fn is_file_name(name: &str) -> bool {
+    !name.contains("_disk")
+        && !["ata-", "scsi-", "usb-", "nvme-", "zpool/"].iter().any(|start| name.starts_with(start))
 }
 
 fn logged_disk(name: &str, machine: &Machine) -> Option<Device> {
     let log = &machine.log;
     let mut device = Device {
         name: name.to_owned(),
-        path: Some(format!("/dev/{name}")),
+        path: is_file_name(name).then(|| format!("/dev/{name}")),
         kind: kind_of(name)?,
         log_only: true,
         ..Device::default()

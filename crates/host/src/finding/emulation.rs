@@ -34,7 +34,7 @@ fn ide(context: &Context<'_>, findings: &mut Findings) {
     let device = context.device;
     let log = controller_log(context);
     let shares = device.ata.as_ref().is_some_and(|ata| ata.shares_port);
-    if !(is_ide(&device.controller) || shares || port_is_ide(context)) {
+    if !(is_ide(&device.controller) || shares || port_is_ide(context)) || never_linked(context) {
         return;
     }
     let (severity, sata) = match sata(context, log) {
@@ -59,6 +59,12 @@ fn ide(context: &Context<'_>, findings: &mut Findings) {
               initramfs contains the ahci driver, and mount by UUID because names can change; \
               Windows on the same machine needs its AHCI driver enabled first, or it will not boot",
     );
+}
+
+/// Returns whether no drive was ever seen on the port, whose mode then is of no interest.
+fn never_linked(context: &Context<'_>) -> bool {
+    let port = context.device.ata.as_ref().and_then(|ata| context.machine.log.port(ata.port));
+    context.device.log_only && port.is_some_and(crate::log::AtaPortLog::never_linked)
 }
 
 fn port_is_ide(context: &Context<'_>) -> bool {

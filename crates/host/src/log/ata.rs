@@ -38,6 +38,10 @@ pub struct AtaPortLog {
     reporting: Option<(Option<u32>, Option<Class>)>,
     /// True from the loss of the link on until it is up again.
     down: bool,
+    /// The report of a change of the connection, until the drive is named again or ready.
+    changed: Option<String>,
+    /// True if the link was down since.
+    fell: bool,
 }
 
 /// One SATA link.
@@ -149,8 +153,7 @@ impl KernelLog {
             return true;
         }
         if rest.starts_with("configured for ") {
-            // The drive is ready, however long it took.
-            self.settle(number, unit);
+            self.ready(number, unit);
             return true;
         }
         if let Some(address) = rest.strip_prefix("detaching (SCSI ") {
@@ -184,6 +187,18 @@ impl KernelLog {
         }
     }
 
+    /// The drive is ready, however long it took. One that was plugged in is named before: another
+    /// one had lost its link.
+    pub(super) fn ready(&mut self, number: u32, unit: Option<u32>) {
+        let port = self.ports.get_mut(&number);
+        let dropped =
+            port.and_then(|port| port.changed.take().filter(|_| std::mem::take(&mut port.fell)));
+        self.settle(number, unit);
+        if let Some(report) = dropped {
+            self.add_fault(&name_of(number, unit), Class::Link, &report);
+        }
+    }
+
     fn ata_fault(&mut self, number: u32, unit: Option<u32>, rest: &str, message: &str) -> bool {
         self.ata_part((number, unit), ReportLine::parse(rest), message)
     }
@@ -199,6 +214,12 @@ impl KernelLog {
         let report = found.fault(unit, line);
         if report == Report::Nothing {
             return false;
+        }
+        if matches!(line, ReportLine::Exception { is_fault: false }) {
+            found.note_change(message);
+        }
+        if matches!(line, ReportLine::Command(_)) && message.contains(": cmd a0/") {
+            found.note_packet(unit);
         }
         self.reporting = Some((number, unit));
         self.reported = (self.lines, self.at_s);
@@ -263,6 +284,7 @@ impl AtaPortLog {
         if up.is_none() && slower.is_none() {
             let down = rest.starts_with("SATA link down");
             self.down |= down;
+            self.fell |= down && self.changed.is_some();
             if let Some(link) = self.links.get_mut(&unit).filter(|_| down) {
                 link.stays_down = link.line.is_none();
             }
@@ -296,6 +318,7 @@ impl AtaPortLog {
         let Some(device) = entry(&mut self.devices, unit) else { return false };
         match about {
             DeviceLine::Model { model, packet } => {
+                self.changed = None;
                 device.model = Some(model.to_owned());
                 device.packet = packet;
             }
@@ -309,6 +332,24 @@ impl AtaPortLog {
             DeviceLine::Other => {}
         }
         true
+    }
+
+    /// Notes an exception in which the drive may have been exchanged.
+    fn note_change(&mut self, message: &str) {
+        if let Some((_, text)) = message.split_once("SErr 0x")
+            && serror(text) & (SERROR_EXCHANGED | SERROR_SETTLING) != 0
+        {
+            (self.changed, self.fell) = (Some(message.to_owned()), false);
+        }
+    }
+
+    /// Notes a PACKET command (0xa0), which only drives for discs and tapes receive.
+    fn note_packet(&mut self, unit: Option<u32>) {
+        if let Some(device) = entry(&mut self.devices, unit.unwrap_or_default())
+            && device.model.is_none()
+        {
+            device.packet = true;
+        }
     }
 
     /// Reads a line as a report of a fault.
@@ -400,9 +441,14 @@ enum Report {
 /// drive that is plugged in, unplugged or woken.
 pub(super) fn serror_is_fault(exception: &str) -> bool {
     let Some((_, text)) = exception.split_once("SErr 0x") else { return false };
-    let digits = text.split(|c: char| !c.is_ascii_hexdigit()).next().unwrap_or("");
-    let error = u32::from_str_radix(digits, 16).unwrap_or(0);
+    let error = serror(text);
     error & SERROR_EXCHANGED == 0 && error & !SERROR_SETTLING != 0
+}
+
+/// The number in `400100 action 0x6 frozen`.
+fn serror(text: &str) -> u32 {
+    let digits = text.split(|c: char| !c.is_ascii_hexdigit()).next().unwrap_or("");
+    u32::from_str_radix(digits, 16).unwrap_or(0)
 }
 
 /// A line about a drive.

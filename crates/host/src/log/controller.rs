@@ -1,5 +1,6 @@
 //! Lines about a PCI function in the log, or in a listing of `lspci -nnk` used instead of it.
 
+use super::effect::Effect;
 use super::{KernelLog, Lines, entry};
 use crate::speed::Speed;
 
@@ -70,9 +71,14 @@ impl KernelLog {
             return false;
         }
         if driver == "pci" {
-            return self.found_range(address, rest)
+            let found = self.found_range(address, rest)
                 || self.found_function(address, rest, message)
                 || self.found_bridge(address, rest);
+            // A range is of interest once its function is known.
+            if !found && !rest.starts_with("reg ") && !rest.starts_with("BAR ") {
+                self.note_unkept(|| Effect::Nothing);
+            }
+            return found;
         }
         if !DRIVERS.iter().any(|name| driver.starts_with(name)) {
             return false;
@@ -81,9 +87,23 @@ impl KernelLog {
             return false;
         };
         controller.driver = Some(driver.to_owned());
-        controller.speak(rest, message);
+        let is_of_interest = controller.speak(rest, message);
         self.speaking = Some(address.to_owned());
+        if !is_of_interest {
+            let (driver, address) = (driver.to_owned(), address.to_owned());
+            self.note_effect(|| Effect::Spoken { driver, address });
+        }
         true
+    }
+
+    /// A driver says of a function what no rule reads.
+    pub(super) fn spoken(&mut self, driver: &str, address: &str, message: &str) {
+        let Some(controller) = self.controllers.get_mut(address) else { return };
+        driver.clone_into(controller.driver.get_or_insert_default());
+        controller.lines.add(message);
+        if self.speaking.as_deref() != Some(address) {
+            self.speaking = Some(address.to_owned());
+        }
     }
 
     /// Returns the PCI function of a new port: by the address of its registers (`abar
@@ -189,13 +209,17 @@ impl KernelLog {
 }
 
 impl ControllerLog {
-    fn speak(&mut self, rest: &str, message: &str) {
+    /// Reads what its driver says; returns whether that is of interest.
+    fn speak(&mut self, rest: &str, message: &str) -> bool {
+        let mut is_of_interest = false;
         if rest.contains("remapped NVMe device") || rest.starts_with("Switch your BIOS from RAID") {
             self.remapped_nvme.add(message);
+            is_of_interest = true;
         }
         // `AHCI 0001.0300 32 slots 6 ports 6 Gbps 0x3f impl SATA mode`, since 2024
         // `AHCI vers 0001.0300, 32 command slots, 6 Gbps, SATA mode`.
         if rest.starts_with("AHCI ") && rest.contains(" mode") {
+            is_of_interest = true;
             let words: Vec<&str> = rest.split([' ', ',']).filter(|word| !word.is_empty()).collect();
             for pair in words.windows(2) {
                 if pair[1] == "Gbps" {
@@ -206,6 +230,7 @@ impl ControllerLog {
             }
         }
         self.lines.add(message);
+        is_of_interest
     }
 }
 

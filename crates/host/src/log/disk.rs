@@ -77,6 +77,9 @@ impl KernelLog {
     fn scsi_disk(&mut self, rest: &str) -> bool {
         let Some((address, rest)) = rest.split_once(": [") else { return false };
         let Some((name, rest)) = rest.split_once("] ") else { return false };
+        if self.note_spinning(name, rest) {
+            return true;
+        }
         if rest.starts_with("Attached SCSI ") {
             // Names are reused: earlier faults under this name belong to another attachment.
             self.forget(name);

@@ -31,18 +31,59 @@ pub(crate) enum Effect {
         /// The kind.
         class: Class,
     },
+    /// It adds to the faults of a SCSI host, whose bridge may be reset.
+    Host {
+        /// The name.
+        name: String,
+        /// The kind.
+        class: Class,
+        /// The number of the host that is being reset.
+        resets: Option<u32>,
+    },
+    /// A USB device was found.
+    Found {
+        /// Its location.
+        location: String,
+    },
+    /// The driver of a PCI function says something of no interest.
+    Spoken {
+        /// The driver.
+        driver: String,
+        /// The address of the function.
+        address: String,
+    },
+}
+
+impl Effect {
+    /// Returns whether it is all that a message does that introduces a disk or a function.
+    pub(super) fn is_whole(&self) -> bool {
+        matches!(self, Self::Spoken { .. })
+    }
 }
 
 impl KernelLog {
     /// Returns whether a message can be reduced to its effect.
     pub(super) fn only_counts(&self) -> bool {
         // The line after the report of an adapter may belong to it.
-        self.is_full() && self.adapter.as_ref().is_none_or(|(line, _)| self.lines > line + 1)
+        self.is_full() && self.may_repeat()
+    }
+
+    /// Returns whether a message that is not kept for a capture can be reduced to its effect.
+    pub(super) fn may_repeat(&self) -> bool {
+        self.lines > super::EXCERPT_LINES_MAX
+            && self.adapter.as_ref().is_none_or(|(line, _)| self.lines > line + 1)
     }
 
     /// Notes the effect of the message that is being read.
     pub(super) fn note_effect(&mut self, effect: impl FnOnce() -> Effect) {
         if self.only_counts() {
+            self.effect = Some(effect());
+        }
+    }
+
+    /// The same for a message that is not kept for a capture.
+    pub(super) fn note_unkept(&mut self, effect: impl FnOnce() -> Effect) {
+        if self.may_repeat() {
             self.effect = Some(effect());
         }
     }
@@ -66,6 +107,13 @@ impl KernelLog {
                     self.note_usb_reset(name);
                 }
             }
+            Effect::Host { name, class, resets } => {
+                if self.add_unless_excused(name, *class, message) {
+                    self.resetting = resets.or(self.resetting);
+                }
+            }
+            Effect::Found { location } => self.note_found(location),
+            Effect::Spoken { driver, address } => self.spoken(driver, address, message),
         }
     }
 }

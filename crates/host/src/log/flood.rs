@@ -46,7 +46,7 @@ impl KernelLog {
             Quick::Part(part) => {
                 self.ata_part((number, unit), part, message);
             }
-            Quick::Configured => self.settle(number, unit),
+            Quick::Configured => self.ready(number, unit),
             Quick::Nothing => {}
         }
         true

@@ -31,7 +31,7 @@ classes! {
     Link = "link",
     /// A command was not answered in time.
     Timeout = "timeout",
-    /// The journal of a file system waited for the device for minutes.
+    /// A file system waited for the device for half a minute or longer.
     Stall = "stall",
     /// A command was done, but its interrupt did not arrive.
     Interrupt = "interrupt",
@@ -71,6 +71,10 @@ classes! {
     Corrected = "corrected",
     /// PCI Express lost a transfer.
     Uncorrected = "uncorrected",
+    /// The drive's own record says that it fails, or its test failed.
+    Health = "health",
+    /// The drive is above a limit of its temperature.
+    Heat = "heat",
 }
 
 /// The forms of message, by the way in which they name a device.
@@ -90,10 +94,14 @@ pub(super) enum Source {
     Fs,
     Hba,
     Pci,
+    Smartd,
+    Mdadm,
+    Multipathd,
+    Zfs,
 }
 
 impl Source {
-    const NAMES: [(&str, Self); 12] = [
+    const NAMES: [(&str, Self); 16] = [
         ("ata", Self::Ata),
         ("ide", Self::Ide),
         ("block", Self::Block),
@@ -106,6 +114,10 @@ impl Source {
         ("fs", Self::Fs),
         ("hba", Self::Hba),
         ("pci", Self::Pci),
+        ("smartd", Self::Smartd),
+        ("mdadm", Self::Mdadm),
+        ("multipathd", Self::Multipathd),
+        ("zfs", Self::Zfs),
     ];
 }
 

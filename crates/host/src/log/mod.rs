@@ -297,9 +297,8 @@ impl KernelLog {
             self.ata_line(message) || self.ata_result(message) || self.fault_line(message);
         let by_other =
             !by_fault && (self.controller_line(message, indented) || self.disk_line(message));
-        if by_other {
-            self.effect = None;
-        }
+        // Of a message that introduces a disk or a function, more follows than its effect.
+        self.effect.take_if(|effect| by_other && !effect.is_whole());
         let understood = by_fault || by_other || message.starts_with("Linux version ");
         let space = UNDERSTOOD_BYTES_MAX.saturating_sub(self.understood_bytes);
         if self.understood.len() >= UNDERSTOOD_MAX || message.len() + 16 > space {

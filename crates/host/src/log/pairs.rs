@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::fault::disk_of;
 use super::{AtaDeviceLog, DiskLog, KernelLog};
 
 /// Number of lines between libata's report of a failure and that of the SCSI layer.
@@ -48,6 +49,29 @@ impl<'l> Pairs<'l> {
 }
 
 impl KernelLog {
+    /// Pairs the only name of an excerpt with its only address: a person chose lines about one
+    /// disk, which the kernel names in both ways.
+    pub(super) fn pair_excerpt(&mut self) {
+        if !self.is_excerpt() {
+            return;
+        }
+        let mut names: BTreeSet<&str> = self.disks.keys().map(String::as_str).collect();
+        names.extend(self.faults.keys().map(|name| disk_of(name)));
+        names.retain(|name| name.starts_with("sd"));
+        let mut known = self.disks.values().filter_map(|disk| disk.address.as_deref());
+        let is_free = known.next().is_none();
+        let mut addresses = self.faults.keys().filter(|name| {
+            name.split(':').count() == 4 && name.split(':').all(|part| part.parse::<u64>().is_ok())
+        });
+        if let (Some(address), None) = (addresses.next(), addresses.next())
+            && let [name] = names.into_iter().collect::<Vec<_>>()[..]
+            && is_free
+        {
+            let (name, address) = (name.to_owned(), address.clone());
+            self.disks.entry(name).or_default().address = Some(address);
+        }
+    }
+
     /// Returns the disks of the SCSI layer by port and unit: as the messages pair them, or else by
     /// the order of hosts and ports, by model, and by size.
     pub(crate) fn ata_disks(&self) -> BTreeMap<(u32, u32), String> {

@@ -65,6 +65,18 @@ const RULES: &[Rule] = &[
         message: "the drive reports sectors that it cannot read or write",
     },
     Rule {
+        id: FindingId::HealthFailed,
+        severity: Severity::Error,
+        classes: &[Class::Health],
+        message: "the drive itself reports that it is failing",
+    },
+    Rule {
+        id: FindingId::TooHot,
+        severity: Severity::Warn,
+        classes: &[Class::Heat],
+        message: "the drive was, or is, above a limit of its temperature",
+    },
+    Rule {
         id: FindingId::LinkErrors,
         severity: Severity::Error,
         classes: &[Class::Link, Class::Fabric],
@@ -88,7 +100,7 @@ const RULES: &[Rule] = &[
         id: FindingId::CommandTimeouts,
         severity: Severity::Warn,
         classes: &[Class::Stall],
-        message: "the journal of a file system waited for the device for minutes",
+        message: "a file system waited for the device for half a minute or longer",
     },
     Rule {
         id: FindingId::CommandErrors,

@@ -33,6 +33,8 @@ pub(super) fn of(id: FindingId, context: &Context<'_>, faults: &Faults) -> Strin
         FindingId::MemberFailed => member(device),
         FindingId::FileSystemErrors => file_system(faults.get(&Class::FileSystem)),
         FindingId::PowerSaving => power().to_owned(),
+        FindingId::HealthFailed => health(way, device),
+        FindingId::TooHot => heat().to_owned(),
         _ => mode(way, device),
     }
 }
@@ -351,6 +353,20 @@ fn file_system(lines: Option<&Lines>) -> String {
         "save the data, find and remove the cause below (other findings, memory test), then check \
          it: {check}"
     )
+}
+
+/// The remedy of a drive that fails by its own record, as smartd reads it.
+fn health(way: Way, device: &Device) -> String {
+    format!(
+        "save the data now; the drive fails by its maker's own limits or its own test, so replace \
+         it; {}",
+        how_to_ask(way, device)
+    )
+}
+
+fn heat() -> &'static str {
+    "give it air or a heat sink; watch `drivelab inspect --temperature` during a long run: a drive \
+     above its limit slows down. There is nothing to undo"
 }
 
 fn power() -> &'static str {

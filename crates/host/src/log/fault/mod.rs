@@ -1,5 +1,6 @@
 //! Messages that report a fault, other than libata's, and the devices that they name.
 
+mod monitor;
 mod name;
 mod usual;
 
@@ -12,6 +13,7 @@ use super::effect::Effect;
 use super::messages::{Class, Source, Verdict, look_up};
 use super::{KernelLog, Lines, entry};
 
+pub(super) use self::monitor::{is_program, start as monitor_start, without_serials};
 pub(super) use self::name::is_ide;
 pub(crate) use self::name::{disk_of, port_name};
 pub(crate) use self::usual::Events;
@@ -91,7 +93,14 @@ impl KernelLog {
         if self.event(message) || self.adapter_report(message) {
             return true;
         }
-        let Some(Named { source, name, text }) = named(message) else { return false };
+        let Some(Named { source, name, text }) =
+            monitor::monitored(message).or_else(|| named(message))
+        else {
+            if message.starts_with("pcieport ") {
+                self.note_unkept(|| Effect::Nothing);
+            }
+            return false;
+        };
         // Any message with both names pairs them, also one that says nothing else.
         let address = if source == Source::Scsi { self.note_address(message) } else { None };
         let class = match look_up(source, text) {
@@ -103,7 +112,7 @@ impl KernelLog {
             Verdict::Unknown => {
                 let is_event = self.settles(source, &name, text);
                 if !is_event && !message.starts_with("usb ") {
-                    self.note_effect(|| Effect::Nothing);
+                    self.note_unkept(|| Effect::Nothing);
                 }
                 return is_event;
             }
@@ -114,6 +123,12 @@ impl KernelLog {
                 Some(Excuse::Unplugged) => self.add_fault(&name, Class::Unplugged, message),
                 None => self.add_md_fault(&name, class, text, message),
             },
+            Source::Mdadm => {
+                self.add_fault(&name, class, message);
+                if let Some(member) = monitor::component(text) {
+                    self.add_fault(member, class, message);
+                }
+            }
             Source::Scsi => {
                 if self.add_unless_excused(&name, class, message) {
                     if let Some(address) = address {
@@ -121,9 +136,13 @@ impl KernelLog {
                     }
                     self.note_usb_host(&name, text);
                 }
-                if !name.starts_with("host") {
+                let name = name.into_owned();
+                if name.starts_with("host") {
+                    let resets = reset_host(&name, text);
+                    self.note_effect(|| Effect::Host { name, class, resets });
+                } else {
                     let address = address.map(str::to_owned);
-                    self.note_effect(|| Effect::Scsi { name: name.into_owned(), class, address });
+                    self.note_effect(|| Effect::Scsi { name, class, address });
                 }
             }
             Source::Usb => {
@@ -189,9 +208,13 @@ impl KernelLog {
     /// The reset of a USB device between the lines of UAS belongs to its host.
     fn note_usb_host(&mut self, name: &str, text: &str) {
         let host = name.strip_prefix("host").and_then(|number| number.parse().ok());
-        if host.is_some() && text.contains("reset_handler start") {
-            self.resetting = host;
+        if let Some(number) = host.filter(|_| text.starts_with("uas_"))
+            && let Some(host) = entry(&mut self.hosts, number)
+            && host.driver.is_empty()
+        {
+            "uas".clone_into(&mut host.driver);
         }
+        self.resetting = reset_host(name, text).or(self.resetting);
     }
 
     pub(super) fn note_usb_reset(&mut self, location: &str) {
@@ -200,6 +223,12 @@ impl KernelLog {
             host.usb.get_or_insert_with(|| location.to_owned());
         }
     }
+}
+
+/// Returns the number of the host in `host2: uas_eh_device_reset_handler start`.
+fn reset_host(name: &str, text: &str) -> Option<u32> {
+    let host = name.strip_prefix("host").and_then(|number| number.parse().ok());
+    host.filter(|_| text.contains("reset_handler start"))
 }
 
 /// Returns the kind of a failed request: those that only pass a hint on, or that clear blocks, are

@@ -20,7 +20,7 @@ pub(super) struct Named<'m> {
 }
 
 impl<'m> Named<'m> {
-    fn new(source: Source, name: &'m str, text: &'m str) -> Self {
+    pub(super) fn new(source: Source, name: &'m str, text: &'m str) -> Self {
         Self { source, name: of_path(name).map_or(Cow::Borrowed(name), Cow::Owned), text }
     }
 }
@@ -46,7 +46,8 @@ pub(super) fn named(message: &str) -> Option<Named<'_>> {
         "hv_storvsc" => hyper_v(message, rest),
         _ if first.starts_with("md/raid") => md(message),
         _ if first.starts_with("xfs_force_shutdown(") => fs(message),
-        _ if is_ide(first) => after_name(Source::Ide, message),
+        _ if is_ide(first) => ide(first, rest),
+        _ if is_old_disk(first, rest) => after_name(Source::Scsi, message),
         _ if is_numbered(first, "connection") => after_name(Source::Hba, message),
         _ if is_numbered(first, "nvme") => after_name(Source::Nvme, message),
         _ if is_numbered(first, "mmc") => after_name(Source::Mmc, message),
@@ -94,7 +95,26 @@ fn request(message: &str) -> Option<Named<'_>> {
     {
         name = disk;
     }
+    if let Some(named) = old_number(name) {
+        return Some(Named { source: Source::Block, name: Cow::Owned(named), text });
+    }
     (!name.is_empty()).then_some(Named::new(Source::Block, name, text))
+}
+
+/// Returns the name of a drive by its number in Linux up to 2.4, two hexadecimal numbers of two
+/// digits: `hda3` for `03:03`.
+fn old_number(number: &str) -> Option<String> {
+    let (major, minor) =
+        number.split_once(':').filter(|(major, minor)| major.len() == 2 && minor.len() == 2)?;
+    let [major, minor] = [major, minor].map(|text| u32::from_str_radix(text, 16).ok());
+    let (major, minor) = (major?, minor?);
+    // Documentation/admin-guide/devices.txt: two drives of 64 minor numbers each for a major one.
+    let (disk, part) = match major {
+        3 => (["hda", "hdb"].get((minor / 64) as usize)?, minor % 64),
+        22 => (["hdc", "hdd"].get((minor / 64) as usize)?, minor % 64),
+        _ => return scsi_name(&format!("{major}:{minor}")),
+    };
+    Some(if part == 0 { (*disk).to_owned() } else { format!("{disk}{part}") })
 }
 
 /// `Read-error on swap-device (8:16:78162624)`: the number of the device, and the sector.
@@ -131,6 +151,21 @@ fn hyper_v<'m>(message: &'m str, rest: &'m str) -> Option<Named<'m>> {
     let (device, text) = rest.split_once(": ")?;
     let name = &message[..message.len() - rest.len() + device.len()];
     (!device.contains(' ')).then_some(Named::new(Source::Hba, name, text))
+}
+
+/// `hda: dma_intr: error=0x84 { BadCRC }`, and `hda:hda: dma_intr: ...`, where Linux 2.4 had just
+/// begun to list the partitions.
+fn ide<'m>(name: &'m str, rest: &'m str) -> Option<Named<'m>> {
+    let text = rest.strip_prefix(name).unwrap_or(rest).trim_start_matches(':');
+    text.starts_with(' ').then(|| Named::new(Source::Ide, name, text.trim_start()))
+}
+
+/// Returns whether it is `sdi: Current: sense key: Medium Error`, of Linux before 2.6.23.
+fn is_old_disk(name: &str, rest: &str) -> bool {
+    let letters = name.strip_prefix("sd").unwrap_or("");
+    !letters.is_empty()
+        && letters.bytes().all(|byte| byte.is_ascii_lowercase())
+        && rest.trim_start().starts_with("Current")
 }
 
 /// Returns whether it is `hda`, a name of the old drivers for IDE.
@@ -230,13 +265,13 @@ fn mapped(rest: &str) -> Option<Named<'_>> {
 }
 
 /// `8:16`.
-fn number_of(text: &str) -> Option<(u32, u32)> {
+pub(super) fn number_of(text: &str) -> Option<(u32, u32)> {
     let (major, minor) = text.split_once(':')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 /// Returns the name of a SCSI disk with this number: `sdb` for `8:16`, `sdb1` for `8:17`.
-fn scsi_name(number: &str) -> Option<String> {
+pub(super) fn scsi_name(number: &str) -> Option<String> {
     let (major, minor) = number_of(number)?;
     // Documentation/admin-guide/devices.txt: 16 disks of 16 minor numbers each for a major one.
     let block = match major {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::super::KernelLog;
+use super::super::effect::Effect;
 use super::super::messages::{Class, Source};
 use super::disk_of;
 use crate::bus::mmc::CardBus;
@@ -12,6 +13,8 @@ use crate::bus::mmc::CardBus;
 const RESUME_S: u64 = 30;
 /// Time after an unplugging in which requests to a device whose location is unknown may fail.
 const UNPLUG_S: u64 = 5;
+/// Time in which a disk spins up.
+const SPIN_UP_S: u64 = 30;
 /// Number of lines that stands for these times in a log without time stamps.
 const LINES: u64 = 100;
 
@@ -64,6 +67,8 @@ pub(crate) struct Events {
     /// The latest removal of a PCI Express card.
     pulled: Option<Moment>,
     states: BTreeMap<String, State>,
+    /// The disk that is spinning up, and since when.
+    spinning: Option<(String, Moment)>,
     /// The USB device that was found last: a host of UAS that follows is its own.
     found: Option<String>,
 }
@@ -135,7 +140,8 @@ impl KernelLog {
             return false;
         };
         if text.starts_with("New USB device found") || text.starts_with("new ") {
-            self.events.found = Some(location.to_owned());
+            self.note_found(location);
+            self.note_unkept(|| Effect::Found { location: location.to_owned() });
         }
         if text.starts_with("USB disconnect") {
             self.events.latest = Some(now);
@@ -144,9 +150,17 @@ impl KernelLog {
                 unplugged.clear();
             }
             unplugged.insert(location.to_owned(), now);
+            self.lose_spinning(location, message);
             return true;
         }
         false
+    }
+
+    /// A USB device was found, which may be a bridge of UAS.
+    pub(in crate::log) fn note_found(&mut self, location: &str) {
+        if self.events.found.as_deref() != Some(location) {
+            self.events.found = Some(location.to_owned());
+        }
     }
 
     /// The location of a host of UAS, whose message names none.
@@ -185,6 +199,30 @@ impl KernelLog {
         if self.events.states.len() < super::super::NAMES_MAX {
             self.events.states.insert(name.to_owned(), state);
         }
+    }
+
+    /// A disk that disconnects while it spins up was not unplugged: it lacks current.
+    fn lose_spinning(&mut self, location: &str, message: &str) {
+        let Some((name, since)) = self.events.spinning.take() else { return };
+        let disk = self.disks.get(&name).and_then(|disk| disk.address.as_deref());
+        let host = disk.and_then(|address| self.host_of(address));
+        if host.is_some_and(|host| host.usb.as_deref() == Some(location))
+            && self.is_soon_after(since, SPIN_UP_S)
+        {
+            self.add_fault(&name, Class::Lost, message);
+        }
+    }
+
+    /// Notes the beginning or the end of the time in which a disk spins up; returns whether it
+    /// begins.
+    pub(in crate::log) fn note_spinning(&mut self, name: &str, text: &str) -> bool {
+        let begins = text.starts_with("Spinning up disk...");
+        if begins {
+            self.events.spinning = Some((name.to_owned(), self.moment()));
+        } else if text.starts_with("Attached SCSI ") {
+            self.events.spinning.take_if(|(disk, _)| disk == name);
+        }
+        begins
     }
 
     /// Reads a message that is no fault, and may end or begin a state.

@@ -3,22 +3,23 @@
 
 use memchr::memchr;
 
+use super::super::fault::without_serials;
 use super::message::{Reading, Repeated};
 use super::{line, quick, repeats};
 
 impl Reading {
-    /// Takes a line that says the same as one before, or is one of libata's reports. Only if no
-    /// further lines are kept for a capture.
+    /// Takes a line that says the same as one before, or is one of libata's reports. Those that are
+    /// kept for a capture only if no further ones are.
     pub(super) fn repeats(&mut self, line: &[u8]) -> bool {
-        if !self.log.only_counts() {
+        if !self.log.may_repeat() {
             return false;
         }
         let line = line.trim_ascii_end();
         let Some((seconds, start)) = repeats::stamp(line) else { return self.results(line) };
         let message = &line[start..];
         // A bracket may be the stamp of a line that was joined to it.
-        let of_libata = (message.first_chunk() == Some(b"ata")
-            || message.first_chunk() == Some(b"res "))
+        let of_libata = self.log.only_counts()
+            && (message.first_chunk() == Some(b"ata") || message.first_chunk() == Some(b"res "))
             && memchr(b'[', message).is_none();
         let slot = if of_libata { None } else { self.known.find(message) };
         // It is equal to a text but for digits.
@@ -28,7 +29,7 @@ impl Reading {
         }
         self.flush();
         // The line before may have changed that.
-        if !self.log.only_counts() {
+        if !self.log.may_repeat() {
             return false;
         }
         self.begin(text, start, true);
@@ -61,7 +62,7 @@ impl Reading {
         let message = &self.line[self.start..];
         let Some(slot) = repeated.slot else { return self.log.flood_line(message) };
         self.log.lines += 1;
-        self.log.repeat(self.known.effect(slot), message);
+        self.log.repeat(self.known.effect(slot), &without_serials(message));
         true
     }
 
@@ -103,7 +104,7 @@ mod tests {
         let line = |n: u32| {
             let sector = n.wrapping_mul(2_654_435_761) >> 8;
             let disk = char::from(b"abc"[n as usize % 3]);
-            match n % 7 {
+            match n % 11 {
                 0 => {
                     format!("I/O error, dev sd{disk}, sector {sector} op 0x1:(WRITE) phys_seg {n}")
                 }
@@ -117,7 +118,11 @@ mod tests {
                 5 => format!(
                     "EXT4-fs error (device sd{disk}1): ext4_find_entry:{sector}: inode #{n}"
                 ),
-                _ => format!("sd 0:0:0:0: [sda] tag#{} Sense Key : Medium Error", n % 32),
+                6 => format!("sd 0:0:0:0: [sda] tag#{} Sense Key : Medium Error", n % 32),
+                7 => format!("usb 2-{}: reset SuperSpeed USB device number {n} using xhci", n % 3),
+                8 => format!("scsi host{}: uas_eh_device_reset_handler start", n % 3),
+                9 => format!("nvme 0000:0{}:00.0:   device [144d:a808] error status", n % 3),
+                _ => format!("usb 1-{}: new high-speed USB device number {n}", n % 4),
             }
         };
         let mut text = String::new();
@@ -134,6 +139,34 @@ mod tests {
         text.lines().for_each(|line| all.line(line));
         let (quick, slow) = (KernelLog::parse(&text), all.finish());
         assert!(quick.is_full() && quick.faults.len() > 5, "{:?}", quick.faults.keys());
+        assert_eq!(quick, slow);
+    }
+
+    #[test]
+    fn passing_over_what_is_not_kept_changes_nothing() {
+        let line = |n: u32| match n % 5 {
+            0 => format!("usb 1-{}: new high-speed USB device number {n} using xhci_hcd", n % 7),
+            1 => format!("pci 0000:00:1c.{}: bridge window [mem 0xf7d00000-0xf7dfffff]", n % 3),
+            2 => "pci 0000:00:1f.2: reg 0x24: [mem 0xf7d1b000-0xf7d1b7ff]".to_owned(),
+            3 => format!("pcieport 0000:00:1c.{}: AER: Corrected error received: id", n % 8),
+            _ => format!(
+                "sd {}:0:0:0: [sd{}] Mode Sense: 00 3a",
+                n % 4,
+                char::from(b"abcd"[n as usize % 4])
+            ),
+        };
+        let mut text = String::new();
+        for n in 0..3000 {
+            text.push_str(&format!("[{:5}.000001] {}\n", n / 9, line(n)));
+            if n % 500 == 499 {
+                text.push_str("[ 9.000001] scsi host6: uas\n");
+                text.push_str("[ 9.000001] pci 0000:00:1f.2: [8086:2829] type 00 class 0x010601\n");
+            }
+        }
+        let mut all = Reading::default();
+        text.lines().for_each(|line| all.line(line));
+        let (quick, slow) = (KernelLog::parse(&text), all.finish());
+        assert!(!quick.is_full() && !quick.hosts.is_empty(), "{:?}", quick.hosts);
         assert_eq!(quick, slow);
     }
 

@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 use serde::Deserialize;
 
+use super::super::fault::{is_program, monitor_start};
+
 /// The length of the name or the address of a machine.
 const NODE_BYTES_MAX: usize = 64;
 
@@ -19,6 +21,10 @@ static KERN: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("kern"));
 /// or `journalctl` lines (`... host kernel: ...`).
 pub(super) fn message(line: &str) -> &str {
     let line = line.trim_end();
+    let text = line.trim_start();
+    if let Some(start) = monitor_start(text.as_bytes(), is_dated(text.as_bytes())) {
+        return &text[start..];
+    }
     let line = after_iso(line.trim_start()).unwrap_or(line);
     // Most lines of `dmesg` have no name of a program, and one search shows that.
     if KERN.find(line.as_bytes()).is_none() {
@@ -77,7 +83,8 @@ fn after_iso(line: &str) -> Option<&str> {
 
 /// The line without what surrounds its text: quotation marks of a mail, colours, a byte order mark.
 pub(super) fn cleaned(line: &str) -> Cow<'_, str> {
-    let mut line = line.trim_start_matches('\u{feff}');
+    // A line of a page or a mail may stand between backticks.
+    let mut line = line.trim_start_matches(['\u{feff}', '`']);
     while let Some(rest) = line.strip_prefix("> ").or_else(|| line.strip_prefix(">>")) {
         line = rest;
     }
@@ -108,11 +115,13 @@ pub(super) fn record(line: &str) -> Option<(String, Option<u64>)> {
     // Other JSON than the journal's.
     record.transport.as_ref().or(record.identifier.as_ref())?;
     let mut sources = [&record.transport, &record.identifier].into_iter().flatten();
-    if !sources.all(|source| source == "kernel") {
+    let program = record.identifier.as_deref().filter(|name| is_program(name));
+    if program.is_none() && !sources.all(|source| source == "kernel") {
         return Some((String::new(), None));
     }
     let at = record.monotonic.and_then(|microseconds| microseconds.parse::<u64>().ok());
     let message = record.message.map(Message::text).unwrap_or_default();
+    let message = program.map(|name| format!("{name}: {message}")).unwrap_or(message);
     Some((message, at.map(|microseconds| microseconds / 1_000_000)))
 }
 
@@ -353,6 +362,8 @@ mod tests {
         assert_eq!(record(json), Some(("ata1: text".into(), Some(71))));
         let bytes = r#"{"MESSAGE":[97,116,97,49,58,32,255],"_TRANSPORT":"kernel"}"#;
         assert_eq!(record(bytes), Some(("ata1: \u{fffd}".into(), None)));
+        let program = r#"{"MESSAGE":"text","SYSLOG_IDENTIFIER":"smartd","_TRANSPORT":"syslog"}"#;
+        assert_eq!(record(program), Some(("smartd: text".into(), None)));
         let other = r#"{"MESSAGE":"ata1: text","SYSLOG_IDENTIFIER":"sshd"}"#;
         assert_eq!(record(other), Some((String::new(), None)));
         assert_eq!(record("{ not json"), None);

@@ -2,6 +2,7 @@
 //! long ones.
 
 use super::super::KernelLog;
+use super::super::fault::without_serials;
 use super::lines::LINE_BYTES_MAX;
 use super::repeats::Repeats;
 use super::{joined, line, quick};
@@ -71,7 +72,7 @@ impl Reading {
             self.log.at_s = at;
             self.log.stamped = true;
             for message in message.lines() {
-                self.log.line(message.trim(), false);
+                self.log.line(&without_serials(message.trim()), false);
             }
             self.log.effect = None;
             return;
@@ -128,7 +129,8 @@ impl Reading {
             self.line.clear();
         } else if !self.line.is_empty() {
             self.log.at_s = line::seconds(&self.line);
-            self.log.line(&self.line[self.start..], self.line.starts_with([' ', '\t']));
+            let message = without_serials(&self.line[self.start..]);
+            self.log.line(&message, self.line.starts_with([' ', '\t']));
             self.keep();
             self.line.clear();
         }
@@ -137,6 +139,7 @@ impl Reading {
     pub(super) fn finish(mut self) -> KernelLog {
         self.flush();
         self.log.add_unresolved();
+        self.log.pair_excerpt();
         let before = self.log.before.take();
         match before.filter(|_| !self.log.names_disks()) {
             Some(before) => {

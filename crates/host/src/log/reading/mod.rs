@@ -61,10 +61,15 @@ impl KernelLog {
         let mut bytes = Vec::with_capacity(LINE_BYTES_MAX);
         let mut cut = false;
         while next_line(&mut file, &mut bytes, &mut cut)? {
-            if reading.repeats(&bytes) {
+            // Where errors fill the log, most lines repeat one; elsewhere most do not matter.
+            let is_flood = reading.log.only_counts();
+            if is_flood && reading.repeats(&bytes) {
                 continue;
             }
             let may_matter = quick::may_matter(&bytes);
+            if may_matter && !is_flood && reading.repeats(&bytes) {
+                continue;
+            }
             if may_matter || !reading.skips(&bytes) {
                 reading.read(&String::from_utf8_lossy(&bytes), may_matter);
             }

@@ -6,7 +6,7 @@ use memchr::memchr;
 use memchr::memmem::Finder;
 
 use super::super::controller::{DRIVERS, OTHER_DRIVERS};
-use super::super::fault::SLEEP;
+use super::super::fault::{SLEEP, monitor_start};
 use super::super::messages::beginnings_of_block;
 use super::joined;
 use super::line::{is_dated, is_of_talos};
@@ -14,11 +14,14 @@ use super::line::{is_dated, is_of_talos};
 /// The beginnings of messages that some rule reads, next to those of drivers and of the block
 /// layer.
 const BEGINNINGS: &[&str] = &[
+    "A Degraded",
+    "A Fail",
     "Aborting",
     "Add. Sense: ",
     "BTRFS",
     "Buffer",
     "Command line: ",
+    "Device: /dev/",
     "EXT",
     "F2FS-fs",
     "FAT-fs",
@@ -31,6 +34,7 @@ const BEGINNINGS: &[&str] = &[
     "Read-error",
     "SCSI error",
     "Sense Key : ",
+    "WARNING: Pool",
     "Write-error",
     "XFS",
     "ata",
@@ -61,6 +65,7 @@ const BEGINNINGS: &[&str] = &[
     "xfs_force",
     "xhci",
     "xvd",
+    "zio pool",
 ];
 
 /// The part of a line that names the disk of a failed request.
@@ -106,10 +111,14 @@ pub(super) fn may_matter(line: &[u8]) -> bool {
     let text = line.trim_ascii();
     let Some(first) = text.first() else { return true };
     // Records of the journal, quoted and coloured lines, and those of `dmesg -x` are read.
-    if matches!(first, b'{' | b'>' | 0x1b | 0xef) || text.first_chunk() == Some(b"kern") {
+    if matches!(first, b'{' | b'>' | b'`' | 0x1b | 0xef) || text.first_chunk() == Some(b"kern") {
         return true;
     }
-    begins(text) || named(text) || REQUEST.find(text).is_some() || joined::is_joined(text)
+    begins(text)
+        || named(text)
+        || monitor_start(text, is_dated(text)).is_some()
+        || REQUEST.find(text).is_some()
+        || joined::is_joined(text)
 }
 
 /// Returns whether a line begins with a time or a level, so that it continues no other.

@@ -20,7 +20,7 @@ const FRACTION: usize = 6;
 /// A number of this many digits is in no pattern of the table of messages, and in no name.
 const DIGITS_MIN: usize = 3;
 /// Words before numbers of any length that are no part of a name or a pattern either.
-const WORDS: [&[u8]; 9] = [
+const WORDS: [&[u8]; 11] = [
     b"sector ",
     b"phys_seg ",
     b"block ",
@@ -30,6 +30,8 @@ const WORDS: [&[u8]; 9] = [
     b"cmd_age=",
     b"I/O ",
     b"mirror ",
+    b"device number ",
+    b"uas-tag ",
 ];
 /// Words before hexadecimal numbers that are no part of them either.
 const HEX_WORDS: [&[u8]; 4] = [b"daddr 0x", b"block 0x", b"csum 0x", b"scmd(0x"];
@@ -146,10 +148,23 @@ fn without_command(message: &[u8]) -> &[u8] {
     COMMAND.find(message).map_or(message, |at| &message[..at + COMMAND.needle().len()])
 }
 
-/// The bucket of a message, by its beginning.
+/// The bucket of a message, by its beginning, or by what stands before and after the number of a
+/// request.
 fn bucket_of(message: &[u8]) -> usize {
-    let beginning = &message[..message.len().min(BEGINNING)];
-    let words = beginning.chunks(8).map(|chunk| {
+    let start = &message[..message.len().min(BEGINNING)];
+    let numbered = memchr::memchr(b'#', start).or_else(|| {
+        let is_request = message.first_chunk() == Some(b"nvme");
+        memchr::memmem::find(start, b": I/O ").filter(|_| is_request).map(|at| at + 5)
+    });
+    let (start, rest) = match numbered {
+        None => (start, &message[..0]),
+        Some(at) => {
+            let digits = message[at + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let rest = &message[at + 1 + digits..];
+            (&message[..at], &rest[..rest.len().min(BEGINNING)])
+        }
+    };
+    let words = start.chunks(8).chain(rest.chunks(8)).map(|chunk| {
         let mut bytes = [0; 8];
         bytes[..chunk.len()].copy_from_slice(chunk);
         u64::from_le_bytes(bytes)
