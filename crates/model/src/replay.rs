@@ -78,6 +78,11 @@ impl<D: Device> Replay<D> {
         self.now
     }
 
+    /// The device.
+    pub fn device(&self) -> &D {
+        &self.device
+    }
+
     /// Maximum of outstanding requests.
     pub fn unanswered_max(&self) -> u64 {
         self.unanswered_max

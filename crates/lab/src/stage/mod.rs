@@ -8,6 +8,7 @@ mod files;
 pub mod hardware;
 pub mod kernel;
 pub mod program;
+mod shape;
 mod shell;
 pub mod suite;
 

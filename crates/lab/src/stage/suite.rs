@@ -5,24 +5,20 @@ use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
 use std::path::Path;
 
-use drivelab_core::config::{Choice as _, ConfigError, Section, nearest};
+use drivelab_core::config::{ConfigError, Section, nearest};
 use drivelab_core::control::{Control, Event};
 use drivelab_core::recipe::embedded::{self, RECIPES};
 use drivelab_core::recipe::{Adjust, LoadCounts, LoadTarget, Outcome, Part, Recipe, Test};
-use drivelab_core::record::{
-    Better, Figure, MarkId, Nature, Phase, RunConfig, RunRecord, SUITE, SuiteConfig, Work,
-};
+use drivelab_core::record::{MarkId, RunConfig, RunRecord, SUITE, SuiteConfig, Work};
 use drivelab_core::units::Bytes;
-use drivelab_core::workload::Shape;
-use drivelab_core::{AtPath as _, Device as _, Invalid, Refusal};
+use drivelab_core::{AtPath as _, Invalid, Refusal};
 use drivelab_engine::{LaidOut, RunPlan};
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
-use drivelab_model::replay::{Loop, Replay, ReplayAnswer};
 use drivelab_study::file::{Needs, Suite};
 use drivelab_suites::{About, SUITES};
 
-use crate::attached;
+use super::shape;
 use crate::input;
 use crate::measure;
 use crate::request::Permissions;
@@ -43,8 +39,8 @@ pub fn declared(name: &str, section: &mut Section) -> Result<Suite, ConfigError>
 
 /// The suite called `name`, or the recipe in the file of that name.
 pub fn find(name: &str, adjust: &Adjust) -> Result<Suite, Refusal> {
-    if let Some(shape) = name.strip_prefix(SHAPE) {
-        return Shape::from_name(shape).map(of_shape).map_err(Refusal::request);
+    if let Some(suite) = shape::find(name) {
+        return suite;
     }
     let text = match embedded::text(name) {
         Some(text) => text.to_owned(),
@@ -65,24 +61,6 @@ pub fn find(name: &str, adjust: &Adjust) -> Result<Suite, Refusal> {
         time: Some(recipe.time()),
         needs: Needs::Blocks(Box::new(recipe)),
     })
-}
-
-/// Precedes the name of a shape.
-const SHAPE: &str = "shape:";
-
-/// The requests of a shape as a suite of one phase.
-fn of_shape(shape: Shape) -> Suite {
-    let metric = format!("{shape}_s");
-    Suite {
-        name: format!("{SHAPE}{shape}"),
-        options: Vec::new(),
-        summary: format!("requests in the shape of `{shape}`, one at a time, until all are done"),
-        headline: metric.clone(),
-        metrics: vec![metric],
-        needs: Needs::Model(shape),
-        writes: shape != Shape::Scan,
-        time: None,
-    }
 }
 
 /// A suite of files with the options that it takes out of `section`.
@@ -214,8 +192,12 @@ pub fn on_model(
     seed: u64,
     control: &Control<'_>,
 ) -> Result<RunRecord, Refusal> {
-    if let Needs::Model(shape) = suite.needs {
-        return shaped((suite, shape), spec, profile, seed, control);
+    if let Some(carried_out) = shape::on_model(suite, spec, profile, seed, control)? {
+        let outcome =
+            Outcome { phases: vec![carried_out.phase], marks: Vec::new(), is_whole: true };
+        let record = record_of(suite, &spec.to_string(), "virtual", seed, outcome);
+        let (attached, specimen) = (Some(carried_out.attached), carried_out.specimen);
+        return Ok(RunRecord { host: None, attached, specimen, ..record });
     }
     let recipe = recipe_of(suite)?;
     let mut drive = ModelledDrive::new(spec, profile, seed)?;
@@ -232,49 +214,6 @@ pub fn on_model(
             done(made, &control)
         }))
     })?;
-    let record = record_of(suite, &spec.to_string(), "virtual", seed, outcome);
-    Ok(RunRecord { host: None, attached, specimen, ..record })
-}
-
-/// The virtual time that a shape takes.
-fn shaped(
-    (suite, shape): (&Suite, Shape),
-    spec: &DriveSpec,
-    profile: &Profile,
-    seed: u64,
-    control: &Control<'_>,
-) -> Result<RunRecord, Refusal> {
-    let drive = target::build(profile, &spec.options, seed)?;
-    let attached = Some(attached::to_model(&spec.profile.to_string(), drive.about()));
-    let specimen = profile.record(drive.about());
-    let (capacity, mut failed) = (drive.capacity().bytes(), 0_u64);
-    let mut count = |answer: ReplayAnswer| failed += u64::from(answer.result.is_err());
-    let mut replay = Replay::new(drive, Loop::Closed);
-    for entry in shape.requests(capacity, seed) {
-        // A part of a shape has no time of its own.
-        if control.stopped() {
-            let what = format!("interrupted before `{}` was done: no result", suite.name);
-            return Err(Refusal::interrupted(what));
-        }
-        replay.push(entry, &mut count);
-    }
-    replay.finish(&mut count);
-    if failed > 0 {
-        let message = format!("{failed} requests of `{}` failed on the model", suite.name);
-        return Err(Refusal::machine(message));
-    }
-    #[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days")]
-    let seconds = replay.now().ns() as f64 / 1e9;
-    let figure = Figure::new(suite.headline.clone(), seconds, Better::Less);
-    let phase = Phase {
-        name: shape.to_string(),
-        nature: Nature::Disk,
-        figures: vec![figure],
-        lat_ns: None,
-        points: Vec::new(),
-        remarks: Vec::new(),
-    };
-    let outcome = Outcome { phases: vec![phase], marks: Vec::new(), is_whole: true };
     let record = record_of(suite, &spec.to_string(), "virtual", seed, outcome);
     Ok(RunRecord { host: None, attached, specimen, ..record })
 }
@@ -368,7 +307,7 @@ fn in_test<'a>(name: &'a str, control: &'a Control<'_>) -> impl Fn(Event<'_>) + 
 fn recipe_of(suite: &Suite) -> Result<&Recipe, Refusal> {
     match &suite.needs {
         Needs::Blocks(recipe) => Ok(recipe),
-        Needs::Model(_) => {
+        Needs::Model(_) | Needs::PowerCut(_) => {
             let message = format!("suite `{}` runs on a modelled drive only", suite.name);
             Err(Refusal::request(message).hint("name one: drive:NAME (`drivelab drive list`)"))
         }

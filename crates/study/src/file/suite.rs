@@ -12,6 +12,8 @@ pub enum Needs {
     Blocks(Box<Recipe>),
     /// A modelled drive in virtual time, for the requests of a shape.
     Model(Shape),
+    /// A modelled drive in virtual time whose power is cut during the requests of a shape.
+    PowerCut(Shape),
     /// A directory.
     Tree,
 }

@@ -1,0 +1,153 @@
+//! The requests of a shape on a modelled drive: the time that they take, and the share of the data
+//! that a power cut among them would leave.
+
+mod exposed;
+
+use drivelab_core::config::Choice as _;
+use drivelab_core::control::Control;
+use drivelab_core::record::{Attached, Better, Figure, Nature, Phase, Specimen};
+use drivelab_core::workload::Shape;
+use drivelab_core::{Device, Refusal, Time};
+use drivelab_model::options::DriveSpec;
+use drivelab_model::profile::Profile;
+use drivelab_model::replay::{Loop, Replay, ReplayAnswer};
+use drivelab_study::file::{Needs, Suite};
+
+use crate::{attached, target};
+use exposed::Exposed;
+
+/// Precedes the name of a shape whose time is measured.
+const SHAPE: &str = "shape:";
+/// Precedes the name of a shape among whose requests the power is cut.
+const POWER_CUT: &str = "power-cut:";
+
+/// The suite called `name`, if that is a shape.
+pub(super) fn find(name: &str) -> Option<Result<Suite, Refusal>> {
+    let (text, is_cut) = match name.strip_prefix(SHAPE) {
+        Some(text) => (text, false),
+        None => (name.strip_prefix(POWER_CUT)?, true),
+    };
+    let shape = Shape::from_name(text).map_err(Refusal::request);
+    Some(shape.and_then(|shape| if is_cut { cut(shape) } else { Ok(timed(shape)) }))
+}
+
+/// The requests of a shape as a suite of one phase.
+fn timed(shape: Shape) -> Suite {
+    Suite {
+        summary: format!("requests in the shape of `{shape}`, one at a time, until all are done"),
+        ..suite(format!("{SHAPE}{shape}"), format!("{shape}_s"), Needs::Model(shape))
+    }
+}
+
+/// Power cuts among the requests of a shape as a suite of one phase.
+fn cut(shape: Shape) -> Result<Suite, Refusal> {
+    if !writes(shape) {
+        let message = format!("`{shape}` writes nothing, so that a power cut loses nothing");
+        return Err(Refusal::request(message)
+            .hint(format!("name one that writes, such as `{POWER_CUT}copy-small`")));
+    }
+    Ok(Suite {
+        summary: format!("the power is cut among requests in the shape of `{shape}`"),
+        ..suite(
+            format!("{POWER_CUT}{shape}"),
+            format!("{shape}_kept_percent"),
+            Needs::PowerCut(shape),
+        )
+    })
+}
+
+fn suite(name: String, metric: String, needs: Needs) -> Suite {
+    let (Needs::Model(shape) | Needs::PowerCut(shape)) = needs else {
+        unreachable!("suites of shapes")
+    };
+    Suite {
+        name,
+        options: Vec::new(),
+        summary: String::new(),
+        headline: metric.clone(),
+        metrics: vec![metric],
+        writes: writes(shape),
+        needs,
+        time: None,
+    }
+}
+
+fn writes(shape: Shape) -> bool {
+    shape != Shape::Scan
+}
+
+/// The requests of a shape, carried out.
+#[derive(Debug)]
+pub(super) struct CarriedOut {
+    pub phase: Phase,
+    pub attached: Attached,
+    pub specimen: Option<Specimen>,
+}
+
+/// Carries out the requests of a shape on a modelled drive that nothing was asked of before; `None`
+/// if the suite is no shape.
+pub(super) fn on_model(
+    suite: &Suite,
+    spec: &DriveSpec,
+    profile: &Profile,
+    seed: u64,
+    control: &Control<'_>,
+) -> Result<Option<CarriedOut>, Refusal> {
+    let (Needs::Model(shape) | Needs::PowerCut(shape)) = suite.needs else { return Ok(None) };
+    let drive = target::build(profile, &spec.options, seed)?;
+    let attached = attached::to_model(&spec.profile.to_string(), drive.about());
+    let specimen = profile.record(drive.about());
+    let requests = Requests { suite, shape, seed, control };
+    let (value, better) = if matches!(suite.needs, Needs::PowerCut(_)) {
+        let done = requests.replay(Exposed::new(drive, profile.physical_sector))?;
+        (done.device().loss().kept_percent(), Better::More)
+    } else {
+        (seconds(requests.replay(drive)?.now()), Better::Less)
+    };
+    let phase = Phase {
+        name: shape.to_string(),
+        nature: Nature::Disk,
+        figures: vec![Figure::new(suite.headline.clone(), value, better)],
+        lat_ns: None,
+        points: Vec::new(),
+        remarks: Vec::new(),
+    };
+    Ok(Some(CarriedOut { phase, attached, specimen }))
+}
+
+/// The requests of a shape, to be carried out.
+struct Requests<'a> {
+    suite: &'a Suite,
+    shape: Shape,
+    seed: u64,
+    control: &'a Control<'a>,
+}
+
+impl Requests<'_> {
+    /// Carries them out one at a time, up to the last answer.
+    fn replay<D: Device>(&self, drive: D) -> Result<Replay<D>, Refusal> {
+        let name = &self.suite.name;
+        let (capacity, mut failed) = (drive.capacity().bytes(), 0_u64);
+        let mut count = |answer: ReplayAnswer| failed += u64::from(answer.result.is_err());
+        let mut replay = Replay::new(drive, Loop::Closed);
+        for entry in self.shape.requests(capacity, self.seed) {
+            // A part of a shape has no time of its own.
+            if self.control.stopped() {
+                let what = format!("interrupted before `{name}` was done: no result");
+                return Err(Refusal::interrupted(what));
+            }
+            replay.push(entry, &mut count);
+        }
+        replay.finish(&mut count);
+        if failed > 0 {
+            let message = format!("{failed} requests of `{name}` failed on the model");
+            return Err(Refusal::machine(message));
+        }
+        Ok(replay)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days")]
+fn seconds(time: Time) -> f64 {
+    time.ns() as f64 / 1e9
+}
