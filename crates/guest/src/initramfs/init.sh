@@ -7,18 +7,21 @@
 /bin/busybox mkdir -p /usr /sbin
 /bin/busybox --install -s /bin
 export PATH=/bin HOME=/tmp
+# The shell of busybox runs its own tools before programs of their names.
+shell=sh
+[ ! -e /bin/dash ] || shell=/bin/dash
 if [ -e /command ]; then
   stty -opost < /dev/tty1
   echo drivelab-begin > /dev/tty1
   # Through a pipe: a program that sees a terminal may draw on it, which takes real time.
   {
-    sh /command > /dev/tty1 < /dev/null
+    $shell /command > /dev/tty1 < /dev/null
     echo "drivelab-end $?" > /dev/tty1
   } 2>&1 | cat > /dev/console
 else
   # What `poweroff`, `halt` and `reboot` send: only this script switches off in the right order.
   trap : USR1 USR2 TERM
-  setsid sh -c 'exec sh -l < /dev/tty0 > /dev/tty0 2>&1' &
+  setsid sh -c "exec $shell -l < /dev/tty0 > /dev/tty0 2>&1" &
   wait $!
   kill -9 -1
   grep '^/dev/[sv]da' /proc/mounts | while read -r _ folder _; do umount "$folder"; done

@@ -1,6 +1,6 @@
 //! The root of a guest: a few files as a cpio archive, the same bytes for the same files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -27,9 +27,17 @@ enum Entry {
     Device(u32, u32),
 }
 
-/// The files of a guest, by their path without the leading `/`.
+/// The shell of guests in which a program has the name of a tool of busybox.
+const SHELL: &str = "/usr/bin/dash";
+
+/// The files of a guest.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Initramfs(BTreeMap<String, Entry>);
+pub struct Initramfs {
+    /// By their path without the leading `/`.
+    entries: BTreeMap<String, Entry>,
+    /// The tools of busybox, which its shell runs before programs of their names.
+    tools: BTreeSet<String>,
+}
 
 impl Initramfs {
     /// A root in which `/command` is run by a shell, with `busybox` as its tools.
@@ -51,18 +59,36 @@ impl Initramfs {
     }
 
     fn bare(busybox: &Path) -> io::Result<Self> {
-        let mut root = Self::default();
+        let mut root = Self { tools: tools(busybox)?, ..Self::default() };
         root.add_file("init", INIT.into(), true);
         root.add_program("busybox", busybox)?;
         for folder in ["proc", "sys", "tmp", "mnt"] {
-            root.0.insert(folder.into(), Entry::Folder);
+            root.entries.insert(folder.into(), Entry::Folder);
         }
         root.add("dev/console", Entry::Device(5, 1));
         Ok(root)
     }
 
-    /// Adds a program of this machine as `/bin/NAME`, with the libraries that it needs.
+    /// Adds a program of this machine as `/bin/NAME`, with the libraries that it needs, and where
+    /// busybox has a tool of that name a shell that runs the program.
+    ///
+    /// # Errors
+    /// A file cannot be read, or that shell is not installed.
     pub fn add_program(&mut self, name: &str, path: &Path) -> io::Result<()> {
+        self.add_with_libraries(name, path)?;
+        if !self.tools.contains(name) {
+            return Ok(());
+        }
+        for shell in ["dash", "sh"] {
+            self.add_with_libraries(shell, Path::new(SHELL)).map_err(|error| {
+                let why = format!("busybox would run its own `{name}`, and {SHELL}: {error}");
+                io::Error::new(error.kind(), why)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn add_with_libraries(&mut self, name: &str, path: &Path) -> io::Result<()> {
         self.add_file(
             &format!("{PROGRAMS}/{name}"),
             elf::without_sections(std::fs::read(path)?),
@@ -82,7 +108,7 @@ impl Initramfs {
         if !about.is_dir() {
             let executable = about.permissions().mode() & 0o111 != 0;
             self.add_file(inside, std::fs::read(outside)?, executable);
-            let total: usize = self.0.values().map(Entry::bytes).sum();
+            let total: usize = self.entries.values().map(Entry::bytes).sum();
             if total as u64 > COPIES_MAX.get() {
                 return Err(io::Error::other(format!("a guest's root holds {COPIES_MAX} at most")));
             }
@@ -110,16 +136,16 @@ impl Initramfs {
         debug_assert!(!name.starts_with('/'), "names are relative to the root");
         for (end, _) in name.match_indices('/') {
             // The kernel creates no missing parents when it unpacks an archive.
-            self.0.entry(name[..end].into()).or_insert(Entry::Folder);
+            self.entries.entry(name[..end].into()).or_insert(Entry::Folder);
         }
-        self.0.insert(name.into(), entry);
+        self.entries.insert(name.into(), entry);
     }
 
     /// The archive, in the format `newc`; all files belong to root and carry no time.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         // Sorted by name, so that a folder precedes its contents.
-        for (inode, (name, entry)) in (1..).zip(&self.0) {
+        for (inode, (name, entry)) in (1..).zip(&self.entries) {
             entry.put(&mut out, inode, name);
         }
         Entry::File { bytes: Vec::new(), executable: false }.put(&mut out, 0, "TRAILER!!!");
@@ -175,6 +201,12 @@ pub fn results(console: &str) -> Option<(&str, u8)> {
     Some((output, rest.lines().next()?.parse().ok()?))
 }
 
+/// Returns the names of the tools of busybox.
+fn tools(busybox: &Path) -> io::Result<BTreeSet<String>> {
+    let output = Command::new(busybox).arg("--list").output()?;
+    Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
+}
+
 /// Returns the shared libraries of a program, including its loader; none if it is static.
 fn libraries(program: &Path) -> io::Result<Vec<PathBuf>> {
     // ldd fails for a static program, and prints no path then.
@@ -224,15 +256,30 @@ mod tests {
         std::fs::write(folder.path().join("a"), "A").unwrap();
         let mut root = Initramfs::default();
         root.add_copy("/data", folder.path()).unwrap();
-        let names: Vec<&str> = root.0.keys().map(String::as_str).collect();
+        let names: Vec<&str> = root.entries.keys().map(String::as_str).collect();
         assert_eq!(names, ["data", "data/a", "data/sub", "data/sub/b"]);
         assert!(root.add_copy("/x", &folder.path().join("none")).is_err());
     }
 
     #[test]
+    fn a_program_that_busybox_has_a_tool_for_comes_with_a_shell_that_runs_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let busybox = folder.path().join("busybox");
+        std::fs::write(&busybox, "#!/bin/sh\necho dd\n").unwrap();
+        std::fs::set_permissions(&busybox, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let mut root = Initramfs::new(&busybox, "true").unwrap();
+        root.add_program("sqlite3", Path::new("/bin/true")).unwrap();
+        assert!(!root.entries.contains_key("bin/dash"));
+        root.add_program("dd", Path::new("/bin/true")).unwrap();
+        for shell in ["bin/dash", "bin/sh"] {
+            assert!(root.entries.contains_key(shell), "{shell}");
+        }
+    }
+
+    #[test]
     fn a_root_has_a_command_or_a_shell() {
         let busybox = Path::new("/proc/self/exe");
-        let has = |root: &Initramfs, name: &str| root.0.contains_key(name);
+        let has = |root: &Initramfs, name: &str| root.entries.contains_key(name);
         let command = Initramfs::new(busybox, "true").unwrap();
         assert!(has(&command, "command") && !has(&command, "etc/profile"));
         let shell = Initramfs::interactive(busybox, "echo hello").unwrap();
