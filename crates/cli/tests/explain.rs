@@ -89,3 +89,48 @@ fn what_cannot_be_explained_is_refused_with_what_to_type() {
     file(folder, "far.toml", &format!("{figures}offset = '900t'\n"));
     refused(&["far.toml", "--drive", "generic-5400"], &["offset"]);
 }
+
+/// Measures a drive, and gives the name of the file.
+fn measured(folder: &Path, name: &str, target: &str) -> String {
+    let options = ["drive", "measure", target, "--allow-destructive", target, "--out", name];
+    let done = said(command(folder, &options).output().unwrap());
+    assert_eq!(done.code, 0, "{done:?}");
+    name.to_owned()
+}
+
+#[test]
+fn measurements_of_a_drive_are_figures_and_what_they_show_is_evidence() {
+    let folder = folder();
+    let folder = folder.path();
+    let off = format!("{DRIVE},write-cache=off");
+    let (before, after) = (measured(folder, "a.toml", DRIVE), measured(folder, "b.toml", &off));
+    let options = ["--specimens", "8", "--json", "--drive", DRIVE];
+    let ask = |results: &[&str]| explain(folder, &[&options[..], results].concat()).json();
+    let both = ask(&[&before, &after]);
+    assert_eq!(first(&both), ("write-cache-off", 1), "{both:#}");
+    let shown: Vec<&Value> = both["signs"][1]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|it| it["id"] == "write-cache")
+        .collect();
+    assert_eq!(shown[0]["value"], "waits", "{both:#}");
+    let words = explain(folder, &["--specimens", "8", "--drive", DRIVE, &before, &after]).out;
+    assert!(words.contains("no write cache acknowledges early"), "{words}");
+
+    // Runs that do not differ, and a drive whose cache is off all the same.
+    let [reads, writes] = runs(folder, "on", DRIVE);
+    let without = ask(&[&reads, &writes, "--", &reads, &writes]);
+    let with = ask(&[&reads, &writes, "--", &reads, &writes, &after]);
+    assert_eq!(without["ranking"][0]["kind"], "chance");
+    assert!(odds_of_others(&with) > 2.0 * odds_of_others(&without), "{with:#}");
+}
+
+/// The odds of a cause outside the library against chance.
+fn odds_of_others(document: &Value) -> f64 {
+    let ranking = document["ranking"].as_array().unwrap();
+    let [others, chance] = ["none-of-these", "chance"].map(|kind| {
+        ranking.iter().find(|it| it["kind"] == kind).unwrap()["probability"].as_f64().unwrap()
+    });
+    others / chance
+}

@@ -6,21 +6,8 @@ use drivelab_stats::causes::{Evidence, Hypothesis, ModelError, Noisy, Predicted,
 use drivelab_stats::numbers::{float, mean, standard_deviation};
 
 use super::question::{Asked, Question};
-
-/// A cause that can be simulated on the drive of a question.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Suspect {
-    /// Its name.
-    pub id: String,
-    /// Its description.
-    pub words: String,
-    /// A command that shows whether it is so.
-    pub look: String,
-    /// Its weight among all suspects before the evidence.
-    pub prior: f64,
-    /// The suspects that cannot act on the same arm, by number.
-    pub excludes: Vec<usize>,
-}
+use super::shown::Shown;
+use super::suspect::{About, Acting, Suspect};
 
 /// The simulated rates of all loads of a question.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -78,20 +65,6 @@ const INTERACTION: f64 = 0.5;
 const SHARED: f64 = 0.5;
 /// The error in the strength of a mechanism, as a share of the logarithm of its effect.
 const STRENGTH: f64 = 0.1;
-
-/// The suspects that act on each arm; none on both is chance.
-pub(super) type Acting = [Vec<usize>; 2];
-
-/// A hypothesis about the arms.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum About {
-    /// Variation from run to run, or a suspect that no figure shows.
-    Chance,
-    /// A cause outside the library.
-    Unknown,
-    /// Suspects.
-    Causes(Acting),
-}
 
 /// The evidence of a question: its ratios with their variation.
 pub(super) fn evidence(question: &Question, rates: &Rates) -> Evidence {
@@ -201,9 +174,14 @@ pub(super) fn predicted(effects: Effects, model_sigma: &[f64]) -> Predicted {
 }
 
 /// All hypotheses whose rates are known: chance, an unknown cause, each suspect in each arm, and
-/// pairs of them.
-pub(super) fn all(suspects: &[Suspect], rates: &Rates) -> Vec<(About, Hypothesis)> {
+/// pairs of them. Their priors take in what measurements of the drives themselves show.
+pub(super) fn all(
+    question: &Question,
+    suspects: &[Suspect],
+    rates: &Rates,
+) -> Vec<(About, Hypothesis)> {
     let shown = seen(suspects, rates);
+    let shown_by = Shown { signs: &question.signs, suspects, seen: &shown };
     let total: f64 = suspects.iter().map(|it| it.prior).sum();
     let shares: Vec<f64> = suspects.iter().map(|it| it.prior / total).collect();
     let unseen = (1.0 - shown.iter().map(|index| shares[*index]).sum::<f64>()).max(0.0);
@@ -245,6 +223,9 @@ pub(super) fn all(suspects: &[Suspect], rates: &Rates) -> Vec<(About, Hypothesis
         };
         Some((About::Causes(acting), hypothesis))
     }));
+    for (about, hypothesis) in &mut all {
+        hypothesis.prior *= shown_by.likelihood(about);
+    }
     all
 }
 
@@ -282,7 +263,7 @@ pub fn promising_pairs(
     rates: &Rates,
 ) -> Vec<Vec<usize>> {
     let (abouts, hypotheses): (Vec<About>, Vec<Hypothesis>) =
-        all(suspects, rates).into_iter().unzip();
+        all(question, suspects, rates).into_iter().unzip();
     let found = posterior(&evidence(question, rates), &hypotheses);
     let mut of_pairs: BTreeMap<&Vec<usize>, f64> = BTreeMap::new();
     for (about, probability) in abouts.iter().zip(&found) {

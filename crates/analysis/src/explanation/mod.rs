@@ -8,12 +8,15 @@ mod hypothesis;
 pub mod question;
 mod ranking;
 mod separate;
+mod shown;
+mod suspect;
 
 pub use answer::Answer;
-pub use hypothesis::{Rates, Suspect, promising_pairs};
+pub use hypothesis::{Rates, promising_pairs};
 pub use question::{Asked, Load, Question, Set};
 pub use ranking::{Accused, Explanation, Figure, Kind, Ranked, Share, Spoken, Strength, explain};
 pub use separate::{Next, Outlooks, next, undecided};
+pub use suspect::{Shows, Suspect};
 
 #[cfg(test)]
 mod tests;

@@ -4,10 +4,10 @@ use drivelab_stats::causes::{Evidence, Hypothesis, Predicted, contributions, pos
 use drivelab_stats::numbers::{float, mean, median, standard_deviation};
 use serde::Serialize;
 
-use super::hypothesis::{
-    About, Rates, Suspect, all, effects, evidence, of_figure, predicted, seen,
-};
+use super::hypothesis::{Rates, all, effects, evidence, of_figure, predicted, seen};
 use super::question::Question;
+use super::suspect::{About, Suspect};
+use crate::signs::Sign;
 
 /// The conclusion about the cause of a difference.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -24,6 +24,8 @@ pub struct Explanation {
     pub causes: Vec<Accused>,
     /// Suspects that none of the figures would show, as if they acted on the first arm.
     pub unseen: Vec<Accused>,
+    /// The properties that measurements of the drives themselves show, by arm.
+    pub signs: [Vec<Sign>; 2],
 }
 
 /// A suspect on one arm: its probability, alone or with another, and its own prediction.
@@ -139,7 +141,7 @@ const RANKED: usize = 12;
 pub fn explain(question: &Question, suspects: &[Suspect], rates: &Rates) -> Explanation {
     let measured = evidence(question, rates);
     let (abouts, hypotheses): (Vec<About>, Vec<Hypothesis>) =
-        all(suspects, rates).into_iter().unzip();
+        all(question, suspects, rates).into_iter().unzip();
     let found = posterior(&measured, &hypotheses);
     debug_assert_eq!(found.len(), hypotheses.len(), "a probability for each hypothesis");
     let mut order: Vec<usize> = (0..hypotheses.len()).collect();
@@ -193,6 +195,7 @@ pub fn explain(question: &Question, suspects: &[Suspect], rates: &Rates) -> Expl
         ranking,
         causes,
         unseen,
+        signs: question.signs.clone(),
     }
 }
 

@@ -4,8 +4,9 @@ use drivelab_stats::causes::{Outlook, Predicted, information};
 use drivelab_stats::numbers::median;
 use serde::Serialize;
 
-use super::hypothesis::{About, Effects, Rates, effects, of_figure, predicted};
+use super::hypothesis::{Effects, Rates, effects, of_figure, predicted};
 use super::ranking::Explanation;
+use super::suspect::About;
 
 /// Hypotheses that a next measurement should separate.
 const AT_MOST: usize = 6;

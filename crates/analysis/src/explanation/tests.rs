@@ -1,4 +1,5 @@
-use super::hypothesis::{About, all};
+use super::hypothesis::all;
+use super::suspect::About;
 use super::*;
 use crate::explanation::question::{of_article, parse};
 
@@ -52,6 +53,7 @@ fn suspects() -> Vec<Suspect> {
         look: "look".into(),
         prior: 1.0,
         excludes: Vec::new(),
+        shows: Vec::new(),
     };
     ["queue", "cache", "link"].map(suspect).to_vec()
 }
@@ -120,7 +122,7 @@ fn a_suspect_that_no_figure_shows_is_named_and_not_ranked() {
 
 #[test]
 fn an_unknown_cause_is_hidden_from_the_figures_as_often_as_a_known_one() {
-    let each = all(&suspects(), &rates());
+    let each = all(&Question::default(), &suspects(), &rates());
     let unknown = each.iter().find(|(about, _)| *about == About::Unknown);
     let (_, unknown) = unknown.unwrap();
     // One of the three suspects changes no figure.
@@ -139,9 +141,10 @@ fn a_cause_that_another_hides_is_not_named_beside_it() {
     hiding.of.insert(vec![0, 1], queue);
     let is_both =
         |about: &About| matches!(about, About::Causes(acting) if acting.contains(&vec![0, 1]));
-    let named = |rates: &Rates| all(&suspects(), rates).iter().any(|(about, _)| is_both(about));
+    let hypotheses = |rates: &Rates| all(&Question::default(), &suspects(), rates);
+    let named = |rates: &Rates| hypotheses(rates).iter().any(|(about, _)| is_both(about));
     assert!(named(&rates()) && !named(&hiding));
-    let total = |rates: &Rates| all(&suspects(), rates).iter().map(|it| it.1.prior).sum::<f64>();
+    let total = |rates: &Rates| hypotheses(rates).iter().map(|it| it.1.prior).sum::<f64>();
     assert!((total(&rates()) - total(&hiding)).abs() < 1e-9);
 }
 

@@ -40,6 +40,21 @@ pub enum Confidence {
     Certain,
 }
 
+/// Every sign that a measurement can give, with its values.
+const VALUES: [(&str, &[&str]); 6] = [
+    ("rotation", &["rotates", "solid-state"]),
+    ("zones", &["zoned", "level"]),
+    ("limit", &["limited"]),
+    ("queue", &["used", "one-at-a-time"]),
+    ("write-cache", &["acknowledges-early", "waits"]),
+    ("flush", &["waits", "free", "not-carried-out"]),
+];
+
+/// True if a measurement can give the sign called `id` this value.
+pub fn is_known(id: &str, value: &str) -> bool {
+    VALUES.iter().any(|(known, values)| *known == id && values.contains(&value))
+}
+
 impl Sign {
     fn found(
         id: &'static str,
@@ -47,6 +62,7 @@ impl Sign {
         confidence: Confidence,
         [words, evidence]: [String; 2],
     ) -> Self {
+        debug_assert!(is_known(id, value), "{id} = {value} is in the table of signs");
         Self { id, value: Some(value), words, evidence, confidence }
     }
 

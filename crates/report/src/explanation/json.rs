@@ -22,6 +22,7 @@ pub fn json(answer: &Answer) -> Value {
         "specimens": answer.specimens,
         "arms": explanation.arms,
         "figures": explanation.figures,
+        "signs": explanation.signs,
         "strength": explanation.strength,
         "ranking": explanation.ranking,
         "causes": explanation.causes,

@@ -30,6 +30,7 @@ fn answer(effect: f64) -> Answer {
         look: "drivelab inspect /dev/sdX".into(),
         prior: 1.0,
         excludes: Vec::new(),
+        shows: Vec::new(),
     };
     let next = Next {
         options: "--rw randread --bs 4k --iodepth 1 --runtime 60s --json".into(),

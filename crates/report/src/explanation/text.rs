@@ -3,6 +3,7 @@
 use drivelab_analysis::explanation::{
     Accused, Answer, Explanation, Kind, Ranked, Spoken, Strength,
 };
+use drivelab_analysis::signs::Confidence;
 use drivelab_core::shown_in_line;
 
 use crate::text::{Align, BOLD, DIM, Look, Table};
@@ -27,6 +28,7 @@ pub fn text(answer: &Answer, all: bool, look: Look) -> String {
     }
     text.push('\n');
     text += &figures(explanation, look);
+    text += &signs(explanation, look);
     text += &causes_table(explanation, all, look);
     text.push('\n');
     text += &next(answer, look);
@@ -145,6 +147,25 @@ fn figures(explanation: &Explanation, look: Look) -> String {
         ]);
     }
     table.render(look)
+}
+
+/// The signs that measurements of the drives themselves show.
+fn signs(explanation: &Explanation, look: Look) -> String {
+    let mut text = String::new();
+    for (arm, signs) in explanation.arms.iter().zip(&explanation.signs) {
+        for sign in signs {
+            let certainty = if sign.confidence == Confidence::Certain { "" } else { "likely " };
+            let words = format!(
+                "in `{}`, {certainty}{} ({})",
+                shown_in_line(arm),
+                shown_in_line(&sign.words),
+                shown_in_line(&sign.evidence)
+            );
+            text += &look.led("Measured:", DIM, &words, 2);
+            text.push('\n');
+        }
+    }
+    if text.is_empty() { text } else { format!("\n{text}") }
 }
 
 /// The probability of each cause, alone or with another, and its own median ratios.

@@ -1,5 +1,6 @@
 //! The causes that could have produced a difference.
 
+use drivelab_analysis::explanation::Shows;
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_core::invalid;
 use drivelab_core::workload::WorkloadOptions;
@@ -30,6 +31,8 @@ pub struct Cause {
     pub look: String,
     /// Its change, or the mechanism that the model lacks for it.
     pub change: Change,
+    /// The signs that `drive measure` shows of a drive with it.
+    pub shows: Vec<Shows>,
 }
 
 /// The change that a cause makes.
@@ -136,8 +139,27 @@ fn cause(id: String, mut section: Section) -> Result<Cause, ConfigError> {
         }
         None => Change::Modelled(Box::new(modelled)),
     };
+    let mut shows = signs(&mut section, "shows", true)?;
+    shows.extend(signs(&mut section, "may_show", false)?);
     section.finish()?;
-    Ok(Cause { id, words, prior, source, look, change })
+    Ok(Cause { id, words, prior, source, look, change, shows })
+}
+
+/// The signs under a key, with their values.
+fn signs(
+    section: &mut Section,
+    key: &'static str,
+    always: bool,
+) -> Result<Vec<Shows>, ConfigError> {
+    let mut signs = Vec::new();
+    for (sign, value) in section.words(key)? {
+        if !drivelab_analysis::signs::is_known(&sign, &value) {
+            let message = format!("`{key}`: `drive measure` never shows {sign} = \"{value}\"");
+            return Err(section.error(message));
+        }
+        signs.push(Shows { sign, value, always });
+    }
+    Ok(signs)
 }
 
 #[cfg(test)]
@@ -169,6 +191,8 @@ mod tests {
         refused(&format!("[cause.a]\nprior = 0\ndrive = {{ tags = 1 }}\n{rest}"), "above 0");
         refused(&format!("[cause.a]\nprior = 1\ndrive = {{ tgas = 1 }}\n{rest}"), "tags");
         refused(&format!("[cause.a]\nprior = 1\nflushes = 'lost'\n{rest}"), "`lost`");
+        let shows = "drive = { tags = 1 }\nshows = { queue = 'short' }\n";
+        refused(&format!("[cause.a]\nprior = 1\n{shows}{rest}"), "never shows queue");
         let both = format!("[cause.a]\nprior = 1\nmissing = 'm'\ndrive = {{ tags = 1 }}\n{rest}");
         refused(&both, "or else changes");
         refused(&format!("[cause.a]\nprior = 1\ncolour = 'm'\nmissing = 'm'\n{rest}"), "colour");

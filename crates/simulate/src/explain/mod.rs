@@ -120,8 +120,9 @@ fn accuse(wanted: &Wanted<'_>, bench: &Bench<'_>) -> Accusation {
                     all.impossible.push((words, why));
                     continue;
                 }
-                let Cause { id, words, look, prior, .. } = cause.clone();
-                all.suspects.push(Suspect { id, words, look, prior, excludes: Vec::new() });
+                let Cause { id, words, look, prior, shows, .. } = cause.clone();
+                let suspect = Suspect { id, words, look, prior, excludes: Vec::new(), shows };
+                all.suspects.push(suspect);
                 all.changes.push((**change).clone());
             }
         }

@@ -1,6 +1,7 @@
 //! Figures of runs: of drivelab, and of other tools whose files state the load.
 
 use drivelab_core::foreign::ImportedRun;
+use drivelab_core::measurements::{MeasuredLoad, Measurements};
 use drivelab_core::record::{MarkId, NOT_SET, Nature, Phase, RunRecord, Work};
 use drivelab_core::workload::WorkloadOptions;
 use drivelab_core::{Invalid, JobSchedule, Refusal, invalid};
@@ -8,6 +9,7 @@ use drivelab_stats::numbers::{float, mean, standard_deviation};
 
 use super::{Asked, FIGURES_MAX, Load, Question, is_a_ratio};
 use crate::run::Dated;
+use crate::signs::{self, Sign};
 
 /// One of the two sets of results.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -18,6 +20,8 @@ pub struct Set {
     pub runs: Vec<Dated>,
     /// Runs of other tools.
     pub imported: Vec<ImportedRun>,
+    /// Measurements of the drive, as `drive measure` takes them.
+    pub measurements: Vec<Measurements>,
 }
 
 /// The rate of one load in one run.
@@ -43,6 +47,7 @@ pub fn of_sets(sets: &[Set; 2]) -> Result<Question, Refusal> {
         arms: sets.each_ref().map(|set| set.name.clone()),
         targets: sets.each_ref().map(target),
         drives: drives(sets),
+        signs: sets.each_ref().map(signs),
         ..Question::default()
     };
     let [a, b] = sets.each_ref().map(content);
@@ -117,7 +122,35 @@ fn content(set: &Set) -> Content {
     for run in &set.imported {
         foreign(run, &mut content);
     }
+    for measurements in &set.measurements {
+        content.rates.extend(measurements.loads.iter().filter_map(measured));
+    }
     content
+}
+
+/// The signs of the last measurement that shows each.
+fn signs(set: &Set) -> Vec<Sign> {
+    let mut signs: Vec<Sign> = Vec::new();
+    for sign in set.measurements.iter().flat_map(signs::of).filter(|sign| sign.value.is_some()) {
+        signs.retain(|known| known.id != sign.id);
+        signs.push(sign);
+    }
+    signs
+}
+
+/// The rate of a load of a measurement.
+fn measured(load: &MeasuredLoad) -> Option<Rate> {
+    let per_s = load.iops().filter(|iops| *iops > 0.0)?;
+    let mut options = WorkloadOptions::default();
+    let rw = if load.write { "randwrite" } else { "randread" };
+    let (bs, iodepth) = (load.block_bytes.to_string(), load.iodepth.to_string());
+    let size = load.span_bytes.map(|bytes| bytes.to_string());
+    let given = [("rw", rw.to_owned()), ("bs", bs), ("iodepth", iodepth)];
+    for (name, value) in given.into_iter().chain(size.map(|size| ("size", size))) {
+        options.set(name, &value).ok()?;
+    }
+    let (workload, schedule) = (options.check().ok()?, JobSchedule::default());
+    Some(Rate { load: Load { workload, numjobs: 1, schedule }, per_s })
 }
 
 /// Adds a run of drivelab.

@@ -6,6 +6,8 @@ mod measured;
 use drivelab_core::JobSchedule;
 use drivelab_core::workload::Workload;
 
+use crate::signs::Sign;
+
 pub use file::{of_article, parse};
 pub use measured::{Set, of_sets};
 
@@ -20,6 +22,8 @@ pub struct Question {
     pub targets: [Option<String>; 2],
     /// The figures that a modelled drive can give.
     pub figures: Vec<Asked>,
+    /// The properties that measurements of each arm's drive show.
+    pub signs: [Vec<Sign>; 2],
     /// The others, each with the reason.
     pub left_out: Vec<(String, String)>,
 }

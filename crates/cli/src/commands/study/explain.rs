@@ -8,6 +8,7 @@ use drivelab_analysis::explanation::{Question, Set, Strength};
 use drivelab_analysis::run::Dated;
 use drivelab_archive::Detail;
 use drivelab_core::Refusal;
+use drivelab_core::measurements::Measurements;
 use drivelab_lab::explained::Rates;
 use drivelab_lab::results::Content;
 use drivelab_lab::{input, interrupt, target};
@@ -27,15 +28,18 @@ use crate::ui::{Progress, Ui};
 /// Rank the causes that could have produced the difference between two sets of results.
 ///
 /// A and B are runs as `compare` takes them: files of `drivelab run --json` or of fio's JSON, or
-/// kept runs. Instead of both, article:N names the published figures of an article, and
-/// FIGURES.toml is a file of figures of any tool. Every cause of the library is simulated on drives
-/// that fit the profile, alone and in pairs, in either arm, and the ratios that it predicts are
-/// held against those that were measured.
+/// kept runs; and the files of `drivelab drive measure`, whose loads are figures, and whose signs
+/// (a cache that acknowledges early, a queue that is not used) speak for or against causes. Instead
+/// of both, article:N names the published figures of an article, and FIGURES.toml is a file of
+/// figures of any tool. Every cause of the library is simulated on drives that fit the profile,
+/// alone and in pairs, in either arm, and the ratios that it predicts are held against those that
+/// were measured.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   drivelab explain before.json after.json --drive seagate-st31000333as
   drivelab explain before/*.json -- after/*.json --drive generic-5400
+  drivelab explain before.toml after.toml --drive generic-5400
   drivelab explain article:1 --all
   drivelab explain figures.toml --causes own.toml")]
 pub(crate) struct ExplainArgs {
@@ -137,15 +141,19 @@ fn question(arguments: &ExplainArgs) -> Result<Question, Refusal> {
         return alone(only);
     }
     let typed = arms("explain", &arguments.arms, &arguments.others)?;
-    let arms = called_by_content(typed, &arguments.archive);
+    let mut arms = called_by_content(typed, &arguments.archive);
     let mut sets: Vec<Set> = Vec::new();
+    for arm in &mut arms {
+        let (measured, files) = std::mem::take(&mut arm.files).into_iter().partition(is_toml);
+        arm.files = files;
+        let measurements = measured_in(&measured)?;
+        sets.push(Set { name: arm.name.clone(), measurements, ..Set::default() });
+    }
     let all = found(&arms, (&arguments.archive, Detail::Figures))?;
-    for (arm, found) in arms.iter().zip(all) {
-        let mut set = Set { name: arm.name.clone(), ..Set::default() };
+    for (set, found) in sets.iter_mut().zip(all) {
         for (path, content) in found {
-            add(&path, content, &mut set)?;
+            add(&path, content, set)?;
         }
-        sets.push(set);
     }
     let sets: [Set; 2] = sets.try_into().map_err(|sets: Vec<Set>| {
         Refusal::request(format!("{} sets of results; an explanation is of two", sets.len()))
@@ -164,12 +172,27 @@ fn alone(what: &Path) -> Result<Question, Refusal> {
         })?;
         return of_article(number);
     }
-    if what.extension().is_some_and(|ending| ending == "toml") {
+    if is_toml(&what) {
         return Ok(parse(&typed, &input::text(what, input::PROFILE)?)?);
     }
     Err(Refusal::request("one set of results; an explanation is of two")
         .hint("name both: drivelab explain before.json after.json")
         .hint("or a file of figures that ends in `.toml`"))
+}
+
+/// True for the name of a file that `drive measure` writes, or of figures.
+fn is_toml(file: &&Path) -> bool {
+    file.extension().is_some_and(|ending| ending == "toml")
+}
+
+/// The measurements of a drive in files that `drive measure` wrote.
+fn measured_in(files: &[&Path]) -> Result<Vec<Measurements>, Refusal> {
+    let mut measurements = Vec::new();
+    for path in files {
+        let text = input::text(path, input::PROFILE)?;
+        measurements.push(Measurements::read(&path.display().to_string(), &text)?);
+    }
+    Ok(measurements)
 }
 
 /// Adds what a file or a kept run has.
@@ -178,7 +201,10 @@ fn add(path: &Path, content: Content, set: &mut Set) -> Result<(), Refusal> {
         Content::Runs(runs) => set.runs.extend(runs),
         Content::Jobs(_, records) => set.runs.extend(records.into_iter().map(Dated::from)),
         Content::Results(imported) => set.imported.extend(imported.runs),
-        Content::Study(..) | Content::Collection(_) | Content::Measurement(..) => {
+        Content::Measurement(file, _) => {
+            set.measurements.push(Measurements::read(&path.display().to_string(), &file)?);
+        }
+        Content::Study(..) | Content::Collection(_) => {
             let message = format!("`{}` is not a set of runs", path.display());
             return Err(Refusal::request(message)
                 .hint("name the runs of each arm: drivelab explain A... -- B...")
