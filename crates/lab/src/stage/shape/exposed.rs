@@ -73,7 +73,7 @@ impl Exposed {
         while self.next_cut < now {
             self.loss.acknowledged_bytes += self.acknowledged.get();
             self.loss.lost_bytes += lost;
-            self.next_cut = self.next_cut + BETWEEN_CUTS;
+            self.next_cut += BETWEEN_CUTS;
         }
     }
 
