@@ -3,6 +3,9 @@
 //! its own configuration.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::super::messages::Source;
 use super::name::{Named, number_of, scsi_name};
@@ -14,6 +17,8 @@ const PROGRAMS: [&str; 4] = ["smartd", "mdadm", "multipathd", "zed"];
 const WORDS_BEFORE_MAX: usize = 8;
 /// The part of a line in which they are.
 const HEAD_BYTES_MAX: usize = 160;
+/// The separator of the name of a program and its message.
+static COLON: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(": "));
 /// The beginnings of messages that have names of disks with serial numbers.
 const WITH_SERIALS: [&str; 5] = ["smartd", "zed", "zio ", "mdadm", "Device: "];
 /// The parts of a message before such a name.
@@ -34,10 +39,23 @@ pub(in crate::log) fn start(line: &[u8], is_dated: bool) -> Option<usize> {
         return None;
     }
     let head = &line[..line.len().min(HEAD_BYTES_MAX)];
+    if is_of_another(head) {
+        return None;
+    }
     let spaces = memchr::memchr_iter(b' ', head).take(WORDS_BEFORE_MAX);
     let found = spaces.map(|at| at + 1).find(|at| begins(&line[*at..]));
     debug_assert!(found.is_none_or(|at| at < line.len()), "a name follows");
     found
+}
+
+/// Returns whether the name before the first colon is that of another program: `sshd[12]: ` or
+/// `kernel: `, as in most lines of a journal.
+fn is_of_another(head: &[u8]) -> bool {
+    let Some(colon) = COLON.find(head) else { return false };
+    // The name is the last word before it: dates have colons, and no space after them.
+    let before = &head[..colon];
+    let name = memchr::memrchr(b' ', before).map_or(before, |at| &before[at + 1..]);
+    (name.ends_with(b"]") || name == b"kernel") && !begins(&head[colon - name.len()..])
 }
 
 fn begins(text: &[u8]) -> bool {
