@@ -46,6 +46,10 @@ pub const MATRIX: Kind = Kind { what: "matrix file", limit: Bytes::mib(1) };
 pub const PROFILE: Kind = Kind { what: "drive profile", limit: Bytes::mib(4) };
 /// Figures that a profile is fitted to.
 pub const MEASUREMENTS: Kind = Kind { what: "file of measurements", limit: Bytes::mib(4) };
+/// Causes of differences that a user adds.
+pub const CAUSES: Kind = Kind { what: "file of causes", limit: Bytes::mib(1) };
+/// Figures to be explained.
+pub const FIGURES: Kind = Kind { what: "file of figures", limit: Bytes::mib(1) };
 /// Runs, or results of other tools: a run of an hour has 1 MiB, a log of every request 100.
 pub const RESULTS: Kind = Kind { what: "file of results", limit: Bytes::mib(128) };
 /// Longest line of a trace; the formats that are read need some hundred bytes.

@@ -148,7 +148,7 @@ fn is_run(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == "json")
 }
 
-fn read_one(path: &Path) -> Result<Measurements, Refusal> {
+pub(crate) fn measurements_in(path: &Path) -> Result<Measurements, Refusal> {
     let text = input::text(path, input::MEASUREMENTS)?;
     Ok(Measurements::read(&path.display().to_string(), &text)?)
 }
@@ -168,9 +168,9 @@ fn read(arguments: &FitArgs) -> Result<Measurements, Refusal> {
             .hint("set them in the TOML file, under `[drive]`"));
     }
     let (first, others) = files.split_first().expect("one is required");
-    let mut all = read_one(first)?;
+    let mut all = measurements_in(first)?;
     for path in others {
-        all.join(read_one(path)?).map_err(|wrong| {
+        all.join(measurements_in(path)?).map_err(|wrong| {
             let (first, path) = (first.display(), path.display());
             Refusal::request(format!("`{first}` and `{path}` cannot be fitted together: {wrong}"))
                 .hint("leave one of them out")

@@ -1,6 +1,6 @@
 //! `drive`: the modelled drives.
 
-mod fit;
+pub(crate) mod fit;
 mod measure;
 mod medium;
 mod predict;

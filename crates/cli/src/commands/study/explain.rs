@@ -22,6 +22,7 @@ use crate::commands::archive::keep::ArchiveArgs;
 use crate::commands::arms::{arms, called_by_content};
 use crate::commands::compare::found;
 use crate::commands::completion::{self, Offer};
+use crate::commands::drive::fit::measurements_in;
 use crate::exit::{Exit, Outcome};
 use crate::ui::{Progress, Ui};
 
@@ -126,7 +127,7 @@ fn drive(arguments: &ExplainArgs, question: &Question) -> Result<DriveSpec, Refu
 fn causes(arguments: &ExplainArgs) -> Result<Vec<Cause>, Refusal> {
     let mut causes = embedded();
     if let Some(path) = &arguments.causes {
-        let text = input::text(path, input::PROFILE)?;
+        let text = input::text(path, input::CAUSES)?;
         let own = parse_causes(&path.display().to_string(), &text)?;
         // A cause of the same name replaces that of the library.
         causes.retain(|cause| own.iter().all(|it| it.id != cause.id));
@@ -146,7 +147,7 @@ fn question(arguments: &ExplainArgs) -> Result<Question, Refusal> {
     for arm in &mut arms {
         let (measured, files) = std::mem::take(&mut arm.files).into_iter().partition(is_toml);
         arm.files = files;
-        let measurements = measured_in(&measured)?;
+        let measurements = measured.into_iter().map(measurements_in).collect::<Result<_, _>>()?;
         sets.push(Set { name: arm.name.clone(), measurements, ..Set::default() });
     }
     let all = found(&arms, (&arguments.archive, Detail::Figures))?;
@@ -173,7 +174,7 @@ fn alone(what: &Path) -> Result<Question, Refusal> {
         return of_article(number);
     }
     if is_toml(&what) {
-        return Ok(parse(&typed, &input::text(what, input::PROFILE)?)?);
+        return Ok(parse(&typed, &input::text(what, input::FIGURES)?)?);
     }
     Err(Refusal::request("one set of results; an explanation is of two")
         .hint("name both: drivelab explain before.json after.json")
@@ -183,16 +184,6 @@ fn alone(what: &Path) -> Result<Question, Refusal> {
 /// True for the name of a file that `drive measure` writes, or of figures.
 fn is_toml(file: &&Path) -> bool {
     file.extension().is_some_and(|ending| ending == "toml")
-}
-
-/// The measurements of a drive in files that `drive measure` wrote.
-fn measured_in(files: &[&Path]) -> Result<Vec<Measurements>, Refusal> {
-    let mut measurements = Vec::new();
-    for path in files {
-        let text = input::text(path, input::PROFILE)?;
-        measurements.push(Measurements::read(&path.display().to_string(), &text)?);
-    }
-    Ok(measurements)
 }
 
 /// Adds what a file or a kept run has.
