@@ -1,5 +1,5 @@
-//! The requests of a shape on a modelled drive: the time that they take, and the share of the data
-//! that a power cut among them would leave.
+//! The requests of a shape on a modelled drive: the time that they take, and the time for which a
+//! power cut can lose a write among them.
 
 mod exposed;
 
@@ -18,17 +18,17 @@ use exposed::Exposed;
 
 /// Precedes the name of a shape whose time is measured.
 const SHAPE: &str = "shape:";
-/// Precedes the name of a shape among whose requests the power is cut.
-const POWER_CUT: &str = "power-cut:";
+/// Precedes the name of a shape whose writes are followed up to the medium.
+const AT_RISK: &str = "at-risk:";
 
 /// The suite called `name`, if that is a shape.
 pub(super) fn find(name: &str) -> Option<Result<Suite, Refusal>> {
-    let (text, is_cut) = match name.strip_prefix(SHAPE) {
-        Some(text) => (text, false),
-        None => (name.strip_prefix(POWER_CUT)?, true),
+    let (text, is_timed) = match name.strip_prefix(SHAPE) {
+        Some(text) => (text, true),
+        None => (name.strip_prefix(AT_RISK)?, false),
     };
     let shape = Shape::from_name(text).map_err(Refusal::request);
-    Some(shape.and_then(|shape| if is_cut { cut(shape) } else { Ok(timed(shape)) }))
+    Some(shape.and_then(|shape| if is_timed { Ok(timed(shape)) } else { at_risk(shape) }))
 }
 
 /// The requests of a shape as a suite of one phase.
@@ -39,25 +39,25 @@ fn timed(shape: Shape) -> Suite {
     }
 }
 
-/// Power cuts among the requests of a shape as a suite of one phase.
-fn cut(shape: Shape) -> Result<Suite, Refusal> {
+/// The writes of a shape, followed up to the medium, as a suite of one phase.
+fn at_risk(shape: Shape) -> Result<Suite, Refusal> {
     if !writes(shape) {
         let message = format!("`{shape}` writes nothing, so that a power cut loses nothing");
         return Err(Refusal::request(message)
-            .hint(format!("name one that writes, such as `{POWER_CUT}copy-small`")));
+            .hint(format!("name one that writes, such as `{AT_RISK}copy-small`")));
     }
     Ok(Suite {
-        summary: format!("the power is cut among requests in the shape of `{shape}`"),
+        summary: format!("for how long a power cut can lose a write in the shape of `{shape}`"),
         ..suite(
-            format!("{POWER_CUT}{shape}"),
-            format!("{shape}_kept_percent"),
-            Needs::PowerCut(shape),
+            format!("{AT_RISK}{shape}"),
+            format!("{shape}_at_risk_ms"),
+            Needs::AtRisk(shape),
         )
     })
 }
 
 fn suite(name: String, metric: String, needs: Needs) -> Suite {
-    let (Needs::Model(shape) | Needs::PowerCut(shape)) = needs else {
+    let (Needs::Model(shape) | Needs::AtRisk(shape)) = needs else {
         unreachable!("suites of shapes")
     };
     Suite {
@@ -93,21 +93,21 @@ pub(super) fn on_model(
     seed: u64,
     control: &Control<'_>,
 ) -> Result<Option<CarriedOut>, Refusal> {
-    let (Needs::Model(shape) | Needs::PowerCut(shape)) = suite.needs else { return Ok(None) };
+    let (Needs::Model(shape) | Needs::AtRisk(shape)) = suite.needs else { return Ok(None) };
     let drive = target::build(profile, &spec.options, seed)?;
     let attached = attached::to_model(&spec.profile.to_string(), drive.about());
     let specimen = profile.record(drive.about());
     let requests = Requests { suite, shape, seed, control };
-    let (value, better) = if matches!(suite.needs, Needs::PowerCut(_)) {
+    let value = if matches!(suite.needs, Needs::AtRisk(_)) {
         let done = requests.replay(Exposed::new(drive, profile.physical_sector))?;
-        (done.device().loss().kept_percent(), Better::More)
+        done.device().exposure().mean_ms()
     } else {
-        (seconds(requests.replay(drive)?.now()), Better::Less)
+        seconds(requests.replay(drive)?.now())
     };
     let phase = Phase {
         name: shape.to_string(),
         nature: Nature::Disk,
-        figures: vec![Figure::new(suite.headline.clone(), value, better)],
+        figures: vec![Figure::new(suite.headline.clone(), value, Better::Less)],
         lat_ns: None,
         points: Vec::new(),
         remarks: Vec::new(),

@@ -307,7 +307,7 @@ fn in_test<'a>(name: &'a str, control: &'a Control<'_>) -> impl Fn(Event<'_>) + 
 fn recipe_of(suite: &Suite) -> Result<&Recipe, Refusal> {
     match &suite.needs {
         Needs::Blocks(recipe) => Ok(recipe),
-        Needs::Model(_) | Needs::PowerCut(_) => {
+        Needs::Model(_) | Needs::AtRisk(_) => {
             let message = format!("suite `{}` runs on a modelled drive only", suite.name);
             Err(Refusal::request(message).hint("name one: drive:NAME (`drivelab drive list`)"))
         }

@@ -12,8 +12,9 @@ pub enum Needs {
     Blocks(Box<Recipe>),
     /// A modelled drive in virtual time, for the requests of a shape.
     Model(Shape),
-    /// A modelled drive in virtual time whose power is cut during the requests of a shape.
-    PowerCut(Shape),
+    /// A modelled drive in virtual time, for the writes of a shape, which are followed up to the
+    /// medium.
+    AtRisk(Shape),
     /// A directory.
     Tree,
 }

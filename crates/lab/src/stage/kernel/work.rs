@@ -63,7 +63,7 @@ pub(super) fn check_suite(suite: &Suite, is_mounted: bool) -> Result<(), Refusal
             Err(Refusal::request(message)
                 .hint("name one: ext4, xfs or btrfs, as in `filesystem = \"ext4\"`"))
         }
-        Needs::Model(_) | Needs::PowerCut(_) => {
+        Needs::Model(_) | Needs::AtRisk(_) => {
             let message = format!("suite `{name}` runs on a bare model, at stage simulate");
             Err(Refusal::request(message).hint("leave it out: --only W,..."))
         }
