@@ -141,6 +141,9 @@ pub struct CallCost {
     pub call: String,
     /// The path below the mount point.
     pub path: String,
+    /// The functions that it came from, the innermost first; empty if they were not recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stack: Vec<String>,
     /// The number of times that it was made.
     pub count: u64,
     /// Bytes that it read or wrote.
@@ -294,6 +297,11 @@ impl Metric {
 }
 
 impl Bill {
+    /// Returns whether calls have their stacks.
+    pub fn has_stacks(&self) -> bool {
+        self.calls.iter().any(|call| !call.stack.is_empty())
+    }
+
     /// Returns the highest value of a metric in the two runs, and the lowest.
     pub fn range(&self, metric: &Metric) -> [u64; 2] {
         let value = (metric.of)(self);
@@ -345,6 +353,7 @@ pub(super) mod tests {
             process: "app".into(),
             call: (*call).into(),
             path: (*path).into(),
+            stack: Vec::new(),
             count: *count,
             bytes: 0,
             waits: 0,

@@ -82,6 +82,8 @@ pub struct Cause {
     pub call: String,
     /// The file.
     pub path: String,
+    /// The functions that it came from; empty unless both bills have them.
+    pub stack: Vec<String>,
     /// The number of calls, before and now.
     pub counts: [u64; 2],
     /// Its part in the metric, before and now.
@@ -216,12 +218,18 @@ fn moved([before, after]: [u64; 2], grows: bool) -> u64 {
     if grows { after.saturating_sub(before) } else { before.saturating_sub(after) }
 }
 
+/// The process, the name, the path and the stack of calls.
+type CallKey<'b> = (&'b str, &'b str, &'b str, &'b [String]);
+
 /// Returns the calls whose part in a metric changed most in the direction of the whole.
 fn causes(metric: &Metric, base: Option<&Bill>, now: &Bill) -> Vec<Cause> {
-    let mut all: BTreeMap<(&str, &str, &str), [[u64; 2]; 2]> = BTreeMap::new();
+    // With the stacks of one bill alone each call would be another one than before.
+    let has_stacks = now.has_stacks() && base.is_none_or(Bill::has_stacks);
+    let mut all: BTreeMap<CallKey<'_>, [[u64; 2]; 2]> = BTreeMap::new();
     for (at, bill) in [base, Some(now)].into_iter().enumerate() {
         for call in bill.iter().flat_map(|bill| &bill.calls) {
-            let entry = all.entry((&call.process, &call.call, &call.path)).or_default();
+            let stack = if has_stacks { &call.stack[..] } else { &[] };
+            let entry = all.entry((&call.process, &call.call, &call.path, stack)).or_default();
             // A base is a file of anybody's.
             entry[0][at] = entry[0][at].saturating_add(call.count);
             entry[1][at] = entry[1][at].saturating_add((metric.of_call)(call));
@@ -236,10 +244,11 @@ fn causes(metric: &Metric, base: Option<&Bill>, now: &Bill) -> Vec<Cause> {
         (Reverse(moved(*values, grows)), Reverse(moved(*counts, grows)))
     });
     let named = found.into_iter().take(CAUSES_MAX);
-    let named = named.map(|((process, call, path), [counts, values])| Cause {
+    let named = named.map(|((process, call, path, stack), [counts, values])| Cause {
         process: process.into(),
         call: call.into(),
         path: path.into(),
+        stack: stack.to_vec(),
         counts,
         values,
     });
@@ -275,6 +284,25 @@ mod tests {
         assert_eq!((cause.counts, cause.values), ([300, 301], [1200, 1204]));
         assert!(!check(&now, "0.4%").is_exceeded(), "301 are 0.334 % more than 300");
         assert!(check(&now, "0.33%").is_exceeded(), "syncs are 0.3333 % more");
+    }
+
+    #[test]
+    fn a_cause_has_its_stack_where_both_bills_have() {
+        fn with_stacks(mut bill: Bill) -> Bill {
+            for (at, call) in bill.calls.iter_mut().enumerate() {
+                call.stack = vec![format!("save_{at}"), "main".into()];
+            }
+            bill
+        }
+        let more = bill(&[("fsync", "db", 300, 1200), ("write", "log", 11, 6)]);
+        let gate = against(&with_stacks(base()), &with_stacks(more.clone()), Tolerance::default());
+        let cause = &gate.unwrap().changes[0].causes[0];
+        assert_eq!(
+            (cause.path.as_str(), &cause.stack[..]),
+            ("log", &["save_1".into(), "main".into()][..])
+        );
+        let gate = against(&base(), &with_stacks(more), Tolerance::default()).unwrap();
+        assert!(gate.changes[0].causes[0].stack.is_empty());
     }
 
     #[test]

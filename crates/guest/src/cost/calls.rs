@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use drivelab_core::{Span, Time};
 
+use super::frame::{Frame, is_of_stack};
 use crate::boot::START_NS;
 use crate::mounted::MOUNTED;
 
@@ -45,6 +46,8 @@ pub struct Call {
     pub bytes: u64,
     /// The offset in the file, if the call names one.
     pub offset: Option<u64>,
+    /// The instructions that it came from, the innermost first; empty if they were not recorded.
+    pub stack: Vec<Frame>,
 }
 
 /// The calls of a command.
@@ -81,11 +84,18 @@ const CHANGES: [&str; 9] =
     ["rename", "unlink", "mkdir", "rmdir", "link", "symlink", "truncate", "ftruncate", "fallocate"];
 
 impl Calls {
-    /// Reads the lines of `strace -f -y --decode-pids=comm`, with times in nanoseconds.
+    /// Reads the lines of `strace -f -y --decode-pids=comm`, with times in nanoseconds, and with
+    /// `-k` or without.
     pub fn parse<'a>(lines: impl Iterator<Item = &'a str>) -> Self {
         let mut reader = Reader::default();
         for line in lines {
-            reader.line(line);
+            if is_of_stack(line) {
+                reader.frame(line);
+            } else {
+                let before = reader.found.calls.len();
+                reader.line(line);
+                reader.is_kept = reader.found.calls.len() > before;
+            }
         }
         let Reader { mut found, .. } = reader;
         // A call that was interrupted by others is complete only on a later line.
@@ -97,12 +107,22 @@ impl Calls {
 #[derive(Debug, Default)]
 struct Reader<'a> {
     found: Calls,
+    /// True if the latest line is the end of a call that is kept.
+    is_kept: bool,
     begun: BTreeMap<u64, Begun<'a>>,
     /// The working folder of each thread, as its calls have shown it.
     folders: BTreeMap<u64, String>,
 }
 
 impl<'a> Reader<'a> {
+    /// Adds a frame to the call above it.
+    fn frame(&mut self, line: &str) {
+        let call = self.found.calls.last_mut().filter(|_| self.is_kept);
+        if let Some((call, frame)) = call.zip(Frame::parse(line)) {
+            call.stack.push(frame);
+        }
+    }
+
     fn line(&mut self, line: &'a str) {
         let Some(line) = Line::parse(line) else {
             self.found.unknown += usize::from(!line.trim().is_empty());
@@ -168,6 +188,7 @@ impl<'a> Reader<'a> {
             from: below_mount(from).filter(|_| result == Some(0)),
             bytes: result.filter(|_| moves).unwrap_or(0),
             offset: offset(begun.name, &arguments),
+            stack: Vec::new(),
         });
     }
 }
@@ -425,6 +446,25 @@ mod tests {
         let found = calls(text);
         let seen: Vec<_> = found.iter().map(|call| (call.name.as_str(), call.window.1)).collect();
         assert_eq!(seen, [("fsync", Time::from_ns(900)), ("pwrite64", Time::from_ns(25))]);
+    }
+
+    #[test]
+    fn a_stack_belongs_to_the_call_above_it() {
+        let text = "\
+1<m> @000000010 fsync(3</mnt/a>) = 0 <0.000000890>
+ > /lib/libc.so.6(fsync+0x17) [0x20]
+ > /bin/m(save+0x4) [0x1000]
+1<m> @000000910 close(9</tmp/x>) = 0 <0.000000001>
+ > /lib/libc.so.6(close+0x17) [0x30]
+1<m> @000000920 fsync(3</mnt/a>) = 0 <0.000000890>
+ > unexpected_backtracing_error [0x20]
+";
+        let found = calls(text);
+        let stacks: Vec<Vec<(&str, u64)>> = found
+            .iter()
+            .map(|call| call.stack.iter().map(|it| (it.file.as_str(), it.offset)).collect())
+            .collect();
+        assert_eq!(stacks, [vec![("/lib/libc.so.6", 0x20), ("/bin/m", 0x1000)], vec![]]);
     }
 
     #[test]

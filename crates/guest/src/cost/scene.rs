@@ -19,9 +19,21 @@ pub const FILESYSTEM_SIZE: Bytes = Bytes::gib(2);
 /// The exit code of the script if the preparation failed.
 pub(super) const NOT_PREPARED: u8 = 103;
 
-/// Runs a command and records its calls that can reach a file, with times of the guest's clock in
-/// nanoseconds. The data themselves are left out, and so are the paths of programs and libraries.
-const STRACE: &str = "/bin/strace -f -y --decode-pids=comm -s 0 -e signal=none \
+/// The record of a traced guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recorded {
+    /// Nothing: the command runs by itself.
+    Nothing,
+    /// The system calls of the command.
+    Calls,
+    /// The system calls, each with its stack.
+    Stacks,
+}
+
+/// The options with which strace records the calls of a command that can reach a file, with times
+/// of the guest's clock in nanoseconds. The data themselves are left out, and so are the paths of
+/// programs and libraries.
+const STRACE: &str = "-f -y --decode-pids=comm -s 0 -e signal=none \
     --absolute-timestamps=format:unix,precision:ns --syscall-times=ns -o /tmp/calls \
     -e trace=%file,read,pread64,readv,preadv,preadv2,write,pwrite64,writev,pwritev,pwritev2,\
 sendfile,copy_file_range,ftruncate,fallocate,fsync,fdatasync,sync,syncfs,sync_file_range,msync,\
@@ -42,14 +54,17 @@ pub struct CostScene<'a> {
     pub size: Bytes,
     /// Chooses what differs between two machines that are set up alike.
     pub seed: u64,
-    /// True if the system calls of the command are recorded.
-    pub is_traced: bool,
+    /// The part of the command's work that is recorded.
+    pub recorded: Recorded,
 }
 
 impl CostScene<'_> {
     /// The programs of this machine that the script needs in a guest, apart from `mkfs`.
     pub fn programs(&self) -> &'static [&'static str] {
-        if self.is_traced { &["strace", "filefrag"] } else { &[] }
+        match self.recorded {
+            Recorded::Nothing => &[],
+            Recorded::Calls | Recorded::Stacks => &["strace", "filefrag"],
+        }
     }
 
     /// The path of the user's preparation in the guest's root, and that of the command.
@@ -85,14 +100,20 @@ impl CostScene<'_> {
         lines.extend(Chance::of(self.seed).commands());
         // A short sleep ends the guest's turn, so that the line before it has its own time.
         let nap = "sleep 0.00001";
-        let strace = if self.is_traced { STRACE } else { "" };
+        let strace = match self.recorded {
+            Recorded::Nothing => String::new(),
+            Recorded::Calls => format!("/bin/strace {STRACE}"),
+            Recorded::Stacks => format!("/bin/strace -k {STRACE}"),
+        };
         lines.push(format!("echo {START}\n{nap}"));
         lines.push(format!("{strace}sh /cost/command >&2 < /dev/null"));
         lines.push(format!("echo \"{END} $?\"\n{nap}\nsync\necho {LEFT}\n{nap}"));
         // Has the drive write what it still holds, for its own account.
         lines.push(format!("sync /dev/{} 2> /dev/null\necho {SETTLED}\n{nap}", self.disk));
-        if self.is_traced {
-            lines.push(shown());
+        match self.recorded {
+            Recorded::Nothing => {}
+            Recorded::Calls => lines.push(shown(&without_outside())),
+            Recorded::Stacks => lines.push(shown(&without_outside_stacks())),
         }
         // A driver that is unbound below a mounted file system loses what that has to write.
         lines.push("cd /\numount -a -t ext4,xfs,btrfs >&2\nexit 0".into());
@@ -100,14 +121,27 @@ impl CostScene<'_> {
     }
 }
 
-/// Prints the calls, and where the files are.
-fn shown() -> String {
-    // Programs and libraries are in the guest's memory and cost nothing.
-    let outside = ["\"/bin/", "\"/lib", "\"/usr/", "\"/etc/", "\"/proc/", "\"/sys/", "\"/tmp/"];
-    let outside: Vec<String> = outside.iter().map(|path| format!("-e '{path}'")).collect();
-    let outside = outside.join(" ");
+/// The beginnings of paths outside the file system: programs and libraries are in the guest's
+/// memory and cost nothing.
+const OUTSIDE: [&str; 7] =
+    ["\"/bin/", "\"/lib", "\"/usr/", "\"/etc/", "\"/proc/", "\"/sys/", "\"/tmp/"];
+
+/// Prints the lines of the calls without those on files outside.
+fn without_outside() -> String {
+    let outside: Vec<String> = OUTSIDE.iter().map(|path| format!("-e '{path}'")).collect();
+    format!("grep -v {} /tmp/calls", outside.join(" "))
+}
+
+/// Does the same where a stack follows each call, which goes with it.
+fn without_outside_stacks() -> String {
+    let outside: Vec<String> = OUTSIDE.iter().map(|path| path.replace('/', "\\/")).collect();
+    format!("awk '!/^ > / {{ kept = !/{}/ }} kept' /tmp/calls", outside.join("|"))
+}
+
+/// Prints the calls that a command selects, and where the files are.
+fn shown(calls: &str) -> String {
     format!(
-        "grep -v {outside} /tmp/calls > /tmp/shown\n\
+        "{calls} > /tmp/shown\n\
          echo \"{CALLS} $(wc -c < /tmp/shown)\"\n\
          tail -c {CALLS_MAX} /tmp/shown\n\
          echo\n\
@@ -120,7 +154,7 @@ fn shown() -> String {
 mod tests {
     use super::*;
 
-    fn script_of(is_traced: bool) -> String {
+    fn script_of(recorded: Recorded) -> String {
         let mounted = Mounted { file_system: FileSystem::Ext4, options: "noatime".into() };
         let scene = CostScene {
             disk: "sda",
@@ -128,14 +162,14 @@ mod tests {
             mounted: &mounted,
             size: Bytes::gib(1),
             seed: 1,
-            is_traced,
+            recorded,
         };
         scene.script()
     }
 
     #[test]
     fn only_the_command_is_between_the_first_two_marks() {
-        let script = script_of(true);
+        let script = script_of(Recorded::Calls);
         let order = [
             "echo none",
             "mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 /dev/sda 1024M",
@@ -160,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_command_that_is_not_recorded_runs_without_strace() {
-        let script = script_of(false);
+        let script = script_of(Recorded::Nothing);
         assert!(!script.contains("strace") && !script.contains(EXTENTS), "{script}");
         assert!(script.contains(SETTLED));
     }

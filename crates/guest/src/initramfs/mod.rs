@@ -14,7 +14,7 @@ mod elf;
 const COPIES_MAX: Bytes = Bytes::mib(512);
 
 /// The folder of programs in the guest.
-const PROGRAMS: &str = "bin";
+pub const PROGRAMS: &str = "bin";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Entry {

@@ -13,6 +13,7 @@ pub(super) const PATCHES: &[(&str, &str)] = &[
     ("notices-in-page.patch", include_str!("../../kernel/patches/notices-in-page.patch")),
     ("posted-writes.patch", include_str!("../../kernel/patches/posted-writes.patch")),
     ("processor-cost.patch", include_str!("../../kernel/patches/processor-cost.patch")),
+    ("register-set.patch", include_str!("../../kernel/patches/register-set.patch")),
     ("virtual-clock.patch", include_str!("../../kernel/patches/virtual-clock.patch")),
     ("whole-xsave-image.patch", include_str!("../../kernel/patches/whole-xsave-image.patch")),
 ];

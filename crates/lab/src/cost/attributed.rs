@@ -76,20 +76,29 @@ fn matches(name: &str, pattern: &str) -> bool {
     rest.ends_with(last)
 }
 
+/// The calls of one row: their process, name, path and stack.
+type CallKey = (String, String, String, Vec<String>);
+
 #[derive(Debug, Default)]
 struct Sums {
-    calls: BTreeMap<(String, String, String), CallCost>,
+    calls: BTreeMap<CallKey, CallCost>,
     files: BTreeMap<String, FileCost>,
     ledger: Ledger,
 }
 
 impl Sums {
-    fn call(&mut self, process: &str, name: &str, path: &str) -> &mut CallCost {
-        let key = (process.to_owned(), name.to_owned(), path.to_owned());
+    fn call(
+        &mut self,
+        process: &str,
+        (name, path): (&str, &str),
+        stack: &[String],
+    ) -> &mut CallCost {
+        let key = (process.to_owned(), name.to_owned(), path.to_owned(), stack.to_vec());
         self.calls.entry(key).or_insert_with(|| CallCost {
             process: process.into(),
             call: name.into(),
             path: path.into(),
+            stack: stack.to_vec(),
             count: 0,
             bytes: 0,
             waits: 0,
@@ -111,9 +120,9 @@ impl Sums {
     }
 
     /// Adds what a call says of itself; `file` is the name of its file in the end.
-    fn made(&mut self, call: &Call, path: &str, file: &str) {
+    fn made(&mut self, call: &Call, path: &str, file: &str, stack: &[String]) {
         let took = call.window.1.since(call.window.0);
-        let cost = self.call(&call.process, &call.name, path);
+        let cost = self.call(&call.process, (&call.name, path), stack);
         cost.count += 1;
         cost.bytes += call.bytes;
         cost.syncs = call.kind == CallKind::Sync;
@@ -158,10 +167,10 @@ impl Sums {
     }
 }
 
-/// Attributes the requests of a run.
+/// Attributes the requests of a run to its calls, whose stacks have the names of functions.
 pub(super) fn attribute(
     requests: &[Metered],
-    calls: &[Call],
+    (calls, stacks): (&[Call], &[Vec<String>]),
     map: &Map,
     patterns: &[String],
 ) -> Attributed {
@@ -181,8 +190,9 @@ pub(super) fn attribute(
     let mut sums = Sums::default();
     let paths: Vec<String> = calls.iter().map(|call| normalised(&call.path, patterns)).collect();
     let files: Vec<String> = names.iter().map(|name| normalised(name, patterns)).collect();
-    for ((call, path), file) in calls.iter().zip(&paths).zip(&files) {
-        sums.made(call, path, file);
+    assert_eq!(stacks.len(), calls.len(), "one for each call");
+    for (index, call) in calls.iter().enumerate() {
+        sums.made(call, &paths[index], &files[index], &stacks[index]);
     }
     for ((request, parts), charged) in requests.iter().zip(&parts).zip(charged) {
         // Without a call the kernel acted by itself, such as after a timer.
@@ -190,10 +200,10 @@ pub(super) fn attribute(
         let requests = if let Some(index) = charged {
             let (process, name) = (&calls[index].process, &calls[index].name);
             count(&mut sums.file(&files[index]).requests, request);
-            &mut sums.call(process, name, &paths[index]).requests
+            &mut sums.call(process, (name, &paths[index]), &stacks[index]).requests
         } else {
             let path = of_kernel(parts.first().map(|it| &it.0), patterns);
-            let cost = sums.call(KERNEL, WRITEBACK, &path);
+            let cost = sums.call(KERNEL, (WRITEBACK, &path), &[]);
             cost.count += 1;
             &mut cost.requests
         };
@@ -291,6 +301,7 @@ mod tests {
             from: None,
             bytes,
             offset: None,
+            stack: Vec::new(),
         }
     }
 
@@ -318,7 +329,8 @@ mod tests {
             request(500_000, Op::Write, 808, 8),
             request(600_000, Op::Write, 9000, 8),
         ];
-        let found = attribute(&requests, &calls, &map, &["tmp*".into()]);
+        let stacks = vec![Vec::new(); calls.len()];
+        let found = attribute(&requests, (&calls, &stacks), &map, &["tmp*".into()]);
         let expected = Ledger {
             program_bytes: 5100,
             page_cache_bytes: 8192 + 8192 - 5100,

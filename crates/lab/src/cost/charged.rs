@@ -70,6 +70,7 @@ mod tests {
             from: None,
             bytes: 0,
             offset: None,
+            stack: Vec::new(),
         }
     }
 

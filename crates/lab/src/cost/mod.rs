@@ -5,5 +5,6 @@ mod charged;
 mod holds;
 mod meter;
 mod run;
+mod symbols;
 
 pub use run::{Cost, limit_value};

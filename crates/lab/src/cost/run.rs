@@ -11,7 +11,7 @@ use drivelab_core::control::{Control, Event};
 use drivelab_core::units::Bytes;
 use drivelab_core::{AtPath as _, Refusal};
 use drivelab_guest::chance::Chance;
-use drivelab_guest::cost::{CallKind, CostRun, CostScene, Phases, cost_run};
+use drivelab_guest::cost::{CallKind, CostRun, CostScene, Phases, Recorded, cost_run};
 use drivelab_guest::mounted::{FileSystem, Mounted, SIZE_MAX};
 use drivelab_serve::drive::ServedDrive;
 use drivelab_serve::medium::Memory;
@@ -21,6 +21,7 @@ use drivelab_study::cost::{CostFile, DriveClass};
 use super::attributed::{Attributed, attribute, signed_difference, sum};
 use super::holds::Map;
 use super::meter::{Meter, Reading, between};
+use super::symbols::Symbols;
 use crate::stage::kernel::{Rig, add_maker, add_program, memory, mount_options};
 use crate::stage::parallel;
 use crate::target;
@@ -36,12 +37,12 @@ pub struct Cost {
     jobs: NonZeroUsize,
 }
 
-/// A guest: its drive, its seed, and whether its calls are recorded.
+/// A guest: its drive, its seed, and what is recorded.
 #[derive(Debug, Clone, Copy)]
 struct Job {
     drive: usize,
     seed: u64,
-    is_traced: bool,
+    recorded: Recorded,
 }
 
 /// A guest that has ended.
@@ -110,9 +111,11 @@ impl Cost {
 
     fn plan(&self) -> Vec<Job> {
         let seed = self.file.seed;
-        let timed = (0..self.drives.len()).map(|drive| Job { drive, seed, is_traced: false });
+        let timed =
+            (0..self.drives.len()).map(|drive| Job { drive, seed, recorded: Recorded::Nothing });
         let seeds = [seed, seed.wrapping_add(1)];
-        let traced = seeds.map(|seed| Job { drive: 0, seed, is_traced: true });
+        let recorded = if self.file.stacks { Recorded::Stacks } else { Recorded::Calls };
+        let traced = seeds.map(|seed| Job { drive: 0, seed, recorded });
         traced.into_iter().chain(timed).collect()
     }
 
@@ -128,7 +131,10 @@ impl Cost {
             let done = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
             control.report(Event::Begins { run: &self.drives[job.drive].0, done });
             let Some(ran) = ran? else { return Ok(None) };
-            Ok(Some(if job.is_traced { self.attributed(ran) } else { self.timed(*job, &ran) }))
+            Ok(Some(match job.recorded {
+                Recorded::Nothing => self.timed(*job, &ran),
+                Recorded::Calls | Recorded::Stacks => self.attributed(ran),
+            }))
         });
         let made: Option<Vec<Part>> = made.into_iter().collect::<Result<_, Refusal>>()?;
         let Some(made) = made else { return Ok(None) };
@@ -206,7 +212,7 @@ impl Cost {
             mounted: &self.mounted,
             size: self.file.size,
             seed: job.seed,
-            is_traced: job.is_traced,
+            recorded: job.recorded,
         };
         let initramfs = self.root(&scene)?;
         // Each thread has one guest at a time.
@@ -236,17 +242,23 @@ impl Cost {
                 refusal.hint(format!("install it: sudo apt-get install {package}"))
             })?;
         }
-        for program in &self.file.programs {
-            let path = Path::new(program);
-            let is_path = path.components().count() > 1;
-            let path = if is_path { self.folder.join(path) } else { path.to_owned() };
-            add_program(&mut root, &path)?;
+        for program in self.programs() {
+            add_program(&mut root, &program)?;
         }
         for (inside, outside) in &self.file.files {
             let path = self.folder.join(outside);
             root.add_copy(inside, &path).at_path("read", &path)?;
         }
         Ok(root)
+    }
+
+    /// The programs that the user named: paths start from the folder, names are looked up.
+    fn programs(&self) -> impl Iterator<Item = PathBuf> {
+        self.file.programs.iter().map(|program| {
+            let path = Path::new(program);
+            let is_path = path.components().count() > 1;
+            if is_path { self.folder.join(path) } else { path.to_owned() }
+        })
     }
 
     /// The cost on one drive.
@@ -282,7 +294,10 @@ impl Cost {
         let Phases { start, end, left, .. } = run.phases;
         let requests = between(&reading.requests, start, left);
         let calls = &run.calls.calls;
-        let attributed = attribute(requests, calls, &map, &self.file.normalise);
+        let mut symbols = Symbols::new(self.programs());
+        let stacks: Vec<Vec<String>> =
+            calls.iter().map(|call| symbols.names(&call.stack)).collect();
+        let attributed = attribute(requests, (calls, &stacks), &map, &self.file.normalise);
         let known = notes(&run, &attributed);
         let left = sum(between(&reading.requests, end, left));
         Part::Traced(Box::new(Traced { attributed, left, notes: known }))

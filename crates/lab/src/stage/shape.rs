@@ -48,11 +48,7 @@ fn at_risk(shape: Shape) -> Result<Suite, Refusal> {
     }
     Ok(Suite {
         summary: format!("for how long a power cut can lose a write in the shape of `{shape}`"),
-        ..suite(
-            format!("{AT_RISK}{shape}"),
-            format!("{shape}_at_risk_ms"),
-            Needs::AtRisk(shape),
-        )
+        ..suite(format!("{AT_RISK}{shape}"), format!("{shape}_at_risk_ms"), Needs::AtRisk(shape))
     })
 }
 

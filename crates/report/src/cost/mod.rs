@@ -45,13 +45,17 @@ impl CostReport {
 
 fn change(change: &Change) -> Value {
     let causes = change.causes.iter().map(|cause| {
-        json!({
+        let mut value = json!({
             "process": cause.process,
             "call": cause.call,
             "path": cause.path,
             "counts": cause.counts,
             "values": cause.values,
-        })
+        });
+        if !cause.stack.is_empty() {
+            value["stack"] = json!(cause.stack);
+        }
+        value
     });
     json!({
         "metric": change.metric,

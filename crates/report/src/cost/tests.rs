@@ -23,6 +23,7 @@ fn call(
         process: process.into(),
         call: call.into(),
         path: path.into(),
+        stack: Vec::new(),
         count,
         bytes: 0,
         waits: count,

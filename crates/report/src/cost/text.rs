@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 use drivelab_analysis::cost::{Bill, DriveCost, FlashCost, Gate, Lifetime};
 use drivelab_analysis::figures;
-use drivelab_core::shown_in_line;
+use drivelab_core::{counted, shown_in_line};
 
 use super::{CostReport, words};
 use crate::text::{Align, BOLD, DOUBT, Look, Table};
@@ -192,7 +192,15 @@ fn calls(bill: &Bill, look: Look) -> String {
             call.requests.reads.to_string(),
         ]);
     }
-    listed(&table, with_requests.count(), look)
+    let stacks = with_requests.clone().take(ROWS_MAX).filter_map(|call| {
+        let from = words::stack(&call.stack)?;
+        let calls = counted(call.count, "call");
+        Some(format!("{} of {}, {calls}: {from}", call.call, call.path))
+    });
+    let stacks: Vec<String> = stacks.map(|line| shown_in_line(&line).into_owned()).collect();
+    let lead = if stacks.is_empty() { String::new() } else { "\nstacks\n".into() };
+    let lines: String = stacks.iter().map(|line| look.wrap(line, 2) + "\n").collect();
+    listed(&table, with_requests.count(), look) + &lead + &lines
 }
 
 fn files(bill: &Bill, look: Look) -> String {

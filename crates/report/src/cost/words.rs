@@ -32,16 +32,26 @@ pub(super) fn change(change: &Change) -> String {
 
 /// A call that is behind a change.
 pub(super) fn cause(cause: &Cause, is_against_base: bool) -> String {
-    let Cause { process, call, path, counts, values } = cause;
+    let Cause { process, call, path, stack: functions, counts, values } = cause;
+    let from = stack(functions).map(|from| format!("; from {from}")).unwrap_or_default();
     if !is_against_base {
-        return format!("{process}: {call} of {path}, {} made {}", calls(counts[1]), values[1]);
+        return format!(
+            "{process}: {call} of {path}, {} made {}{from}",
+            calls(counts[1]),
+            values[1]
+        );
     }
     let made = if counts[0] == counts[1] {
         format!("{} as before", calls(counts[1]))
     } else {
         format!("{} where there were {}", calls(counts[1]), counts[0])
     };
-    format!("{process}: {call} of {path}, {made}; {} here, before {}", values[1], values[0])
+    format!("{process}: {call} of {path}, {made}; {} here, before {}{from}", values[1], values[0])
+}
+
+/// The functions of a stack, the innermost first: `sync_log < save < main`.
+pub(super) fn stack(functions: &[String]) -> Option<String> {
+    (!functions.is_empty()).then(|| functions.join(" < "))
 }
 
 fn calls(count: u64) -> String {

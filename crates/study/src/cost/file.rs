@@ -81,6 +81,8 @@ pub struct CostFile {
     pub seed: u64,
     /// Parts of names that are not the same in every run, as patterns with `*`.
     pub normalise: Vec<String>,
+    /// True if calls are recorded with their stacks.
+    pub stacks: bool,
     /// The highest values of metrics.
     pub limits: Vec<(String, String)>,
     /// The accepted increase over the base.
@@ -109,6 +111,7 @@ impl CostFile {
             memory: MEMORY,
             seed: 1,
             normalise: Vec::new(),
+            stacks: false,
             limits: Vec::new(),
             tolerance: None,
             processor_limit: PROCESSOR_LIMIT,
@@ -133,6 +136,7 @@ impl CostFile {
             memory: top.take("memory")?.unwrap_or(base.memory),
             seed: top.take("seed")?.unwrap_or(base.seed),
             normalise: top.list("normalise")?.unwrap_or_default(),
+            stacks: top.take("stacks")?.unwrap_or(base.stacks),
             limits: top.words("limits")?,
             tolerance: top.take("tolerance")?,
             processor_limit: top.take("processor_limit")?.unwrap_or(base.processor_limit),
@@ -162,14 +166,14 @@ mod tests {
         let text = "command = \"app\"\nprepare = \"init\"\nprograms = [\"app\"]\n\
                     filesystem = \"xfs\"\nmount_options = \"noatime\"\nsize = \"1G\"\n\
                     drives = [\"hdd\", \"samsung-850evo\"]\nmemory = \"256M\"\nseed = 3\n\
-                    normalise = [\"tmp*\"]\ntolerance = \"1%\"\nprocessor_limit = \"60s\"\n\
+                    normalise = [\"tmp*\"]\nstacks = true\ntolerance = \"1%\"\nprocessor_limit = \"60s\"\n\
                     [files]\n\"/data\" = \"data\"\n[limits]\nflushes = 300\nwrite_bytes = \"1M\"\n";
         let file = CostFile::parse("f", text).unwrap();
         assert_eq!(
             file.limits,
             [("flushes".to_owned(), "300".to_owned()), ("write_bytes".to_owned(), "1M".to_owned())]
         );
-        assert_eq!((file.size, file.seed), (Bytes::gib(1), 3));
+        assert_eq!((file.size, file.seed, file.stacks), (Bytes::gib(1), 3, true));
         assert_eq!(DriveClass::named("hdd").1, "seagate-st2000dm006");
         assert_eq!(DriveClass::named("samsung-850evo").1, "samsung-850evo");
     }

@@ -53,6 +53,7 @@ Keys of the file (required: command):
   drives           classes or NAME[,key=value...]; the first one counts [all classes]
   memory, seed     memory of a guest [512M], and the seed of its chance [1]
   normalise        patterns of names that change from run to run: [\"tmp*\"]
+  stacks           record the functions that each call came from [false]
   processor_limit  processor time that a guest may take [10m]
   [limits]         the highest value of metrics: flushes = 300
   tolerance        the accepted increase over the base, as in \"1%\" [0%]
@@ -111,6 +112,11 @@ pub(crate) struct CostArgs {
     /// A pattern of names that change from run to run, such as `tmp*`; repeatable.
     #[arg(long, value_name = "PATTERN", alias = "normalize")]
     normalise: Vec<String>,
+
+    /// Record each system call with the functions that it came from. Programs need their symbols,
+    /// or debug files of the distribution.
+    #[arg(long)]
+    stacks: bool,
 
     /// Compare with this bill, which `--json` wrote earlier.
     #[arg(long, value_name = "BASE.json")]
@@ -351,6 +357,7 @@ fn override_with(file: &mut CostFile, arguments: CostArgs) -> Result<(), Refusal
     file.memory = arguments.memory.unwrap_or(file.memory);
     file.seed = arguments.seed.unwrap_or(file.seed);
     file.normalise.extend(arguments.normalise);
+    file.stacks |= arguments.stacks;
     Ok(())
 }
 

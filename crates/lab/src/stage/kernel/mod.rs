@@ -37,7 +37,7 @@ pub use disks::{Channels, Disks, NamedDisk};
 pub use has::{GuestSetting, Has, memory, mount_options};
 pub use inside::Inside;
 pub use installed::{cache, find, list, usual};
-pub(crate) use root::{add_maker, add_program};
+pub(crate) use root::{add_maker, add_program, program_here};
 pub use shell::shell;
 pub use work::{Carried, check, check_load};
 

@@ -39,7 +39,7 @@ pub(crate) fn add_program(root: &mut Initramfs, program: &Path) -> Result<(), Re
         let message = format!("`{}` is not a program", program.display());
         return Err(Refusal::request(message).hint("name a program, or its path"));
     };
-    let Some(path) = find(program) else {
+    let Some(path) = program_here(program) else {
         let message = format!("the program `{}` is not installed", program.display());
         return Err(Refusal::machine(message).hint("install it, or give its path"));
     };
@@ -54,7 +54,7 @@ pub(crate) fn add_maker(root: &mut Initramfs, file_system: FileSystem) -> Result
 }
 
 /// The path of a program: a name is looked up, a path is taken as it is.
-fn find(program: &Path) -> Option<PathBuf> {
+pub(crate) fn program_here(program: &Path) -> Option<PathBuf> {
     if program.components().count() > 1 {
         return program.exists().then(|| program.to_owned());
     }
@@ -69,8 +69,8 @@ mod tests {
 
     #[test]
     fn a_program_is_found_by_its_name_and_a_missing_one_is_named() {
-        assert!(find(Path::new("sh")).is_some_and(|path| path.is_absolute()));
-        assert_eq!(find(Path::new("/no/such")), None);
+        assert!(program_here(Path::new("sh")).is_some_and(|path| path.is_absolute()));
+        assert_eq!(program_here(Path::new("/no/such")), None);
         let failure = add_program(&mut Initramfs::default(), Path::new("no-such")).unwrap_err();
         assert!(failure.to_string().contains("`no-such` is not installed"), "{failure}");
     }
