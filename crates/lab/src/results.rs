@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use drivelab_analysis::comparison::OwnRuns;
+use drivelab_analysis::cost::{self, Bill};
 use drivelab_analysis::digest::{Common, CommonRun, Own, RunDigest};
 use drivelab_analysis::run::Dated;
 use drivelab_analysis::{kept, run};
@@ -40,6 +41,8 @@ pub enum Content {
     Jobs(Value, Vec<RunRecord>),
     /// A measurement for a model: the file that was written, and what was printed of it.
     Measurement(String, Value),
+    /// The I/O bill of a program.
+    Bill(Box<Bill>),
     /// The data collected from a host of a fleet.
     Collection(Box<Collected>),
 }
@@ -281,6 +284,10 @@ fn kept(whole: &Whole) -> Result<Content, Invalid> {
             let file = document["file"].as_str().unwrap_or_default().to_owned();
             Ok(Content::Measurement(file, document["printed"].take()))
         }
+        cost::SCHEMA => {
+            let bill = serde_json::from_value(document).map_err(Invalid::new)?;
+            Ok(Content::Bill(Box::new(bill)))
+        }
         kept::RESULTS_SCHEMA => kept::read_results(document).map(Content::Results),
         _ => Err(invalid!("`{schema}` is unknown to this version")),
     }
@@ -348,6 +355,12 @@ pub fn imported(path: &Path, content: Content) -> Result<Imported, Refusal> {
         Content::Measurement(..) => {
             let message = format!("`{}` is a measurement for a model, not a run", path.display());
             return Err(Refusal::request(message).hint("print its file: drivelab show RUN"));
+        }
+        Content::Bill(bill) => {
+            let message =
+                format!("`{}` is a bill of `{}`, not a run", path.display(), bill.command);
+            return Err(Refusal::request(message)
+                .hint("compare a new bill with it: drivelab cost --against RUN COMMAND"));
         }
     };
     for run in results.runs.iter_mut().filter(|run| run.arm.is_empty()) {

@@ -11,9 +11,10 @@ use drivelab_core::config::Choice as _;
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::Ratio;
 use drivelab_report::comparison::About;
+use drivelab_report::cost::CostReport;
 use drivelab_report::publish::{Format, Subject};
 use drivelab_report::run;
-use drivelab_report::text::json_text;
+use drivelab_report::text::{Look, json_text};
 use drivelab_study::repeat::command;
 
 use crate::commands::archive::keep::ArchiveArgs;
@@ -153,6 +154,19 @@ pub(crate) fn shown(found: &[(PathBuf, Content)], format: Format) -> Result<Stri
         Content::Collection(collected) => {
             let records = collected.records();
             Subject::Runs(&records.iter().collect::<Vec<_>>()).render(format, &[])?
+        }
+        Content::Bill(bill) => {
+            let report = CostReport::of((**bill).clone());
+            match format {
+                Format::Txt => report.to_text(Look::PLAIN),
+                Format::Json => json_text(&report.to_json()),
+                Format::Md => report.to_markdown(),
+                _ => {
+                    let message = format!("`{}` is the bill of a program", path.display());
+                    return Err(Refusal::request(message)
+                        .hint("it can be printed with --format md, txt or json"));
+                }
+            }
         }
         Content::Measurement(file, printed) => match format {
             Format::Txt => file.clone(),

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use drivelab_archive::Detail;
+use drivelab_report::cost::CostReport;
 use drivelab_report::text::{json_text, outline};
 use drivelab_report::{article, cells, imported, run, study};
 
@@ -73,6 +74,7 @@ fn text(content: &Content, ui: Ui) -> Result<String, Refusal> {
         },
         Content::Jobs(_, records) => run::jobs_text(records, look),
         Content::Measurement(file, _) => file.clone(),
+        Content::Bill(bill) => CostReport::of((**bill).clone()).to_text(look),
         Content::Collection(collected) => {
             let inspection = outline(&drivelab_host::outline(&collected.inspection), look);
             let runs = run::jobs_text(&collected.records(), look);
@@ -92,6 +94,7 @@ fn json(content: &Content) -> Result<String, Refusal> {
             Again::Matrix(matrix) => cells::json(&matrix, &again::cell_runs(&kept.runs)),
         },
         Content::Jobs(printed, _) | Content::Measurement(_, printed) => json_text(printed),
+        Content::Bill(bill) => json_text(&CostReport::of((**bill).clone()).to_json()),
         Content::Collection(collected) => {
             let document = serde_json::from_str(&collected.document());
             json_text(&document.expect("plain data is always JSON"))

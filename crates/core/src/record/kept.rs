@@ -20,6 +20,8 @@ pub enum Origin {
     Measure,
     /// A host of a fleet: its inspection, with its runs as parts.
     Fleet,
+    /// The I/O bill of a program.
+    Cost,
     /// Another tool, whose results were imported.
     Import,
 }
@@ -34,6 +36,7 @@ impl Choice for Origin {
         ("matrix", Self::Matrix),
         ("measure", Self::Measure),
         ("fleet", Self::Fleet),
+        ("cost", Self::Cost),
         ("import", Self::Import),
     ];
 }

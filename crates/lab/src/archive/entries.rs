@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
+use drivelab_analysis::cost::{Bill, METRICS};
 use drivelab_analysis::digest::{Common, Own, RunDigest};
 use drivelab_analysis::kept;
 use drivelab_archive::{Columns, Digest, Entry, Position, RunId, RunIds, Shown, is_digested};
 use drivelab_core::Invalid;
 use drivelab_core::foreign::{Imported, ImportedRun};
-use drivelab_core::record::{Figure, Flaw, Origin, RUN_SCHEMA, RunRecord};
+use drivelab_core::record::{Better, Figure, Flaw, Origin, RUN_SCHEMA, RunRecord};
 use drivelab_report::run;
 use drivelab_study::{KeptStudy, StudyFile, repeat};
 use serde_json::Value;
@@ -252,6 +253,26 @@ pub fn measurement(target: &str, file: &str, printed: &Value) -> Vec<Entry> {
     let mut entries = whole(about, Vec::new());
     let spec = target.strip_prefix("drive:").and_then(|spec| spec.split(',').next());
     entries[0].drive = spec.map(str::to_owned);
+    entries
+}
+
+/// The bill of a program, whose counts are its figures.
+pub fn bill(bill: &Bill, label: Option<&String>) -> Vec<Entry> {
+    #[expect(clippy::cast_precision_loss, reason = "2^53 bytes are 8 PiB")]
+    let figures = METRICS
+        .iter()
+        .map(|metric| Figure::new(metric.name, (metric.of)(bill) as f64, Better::Less));
+    let about = Whole {
+        time_ms: now_ms(),
+        origin: Origin::Cost,
+        target: bill.command.clone(),
+        suite: None,
+        label: label.cloned(),
+        shown: Shown { figures: figures.collect(), ..Shown::default() },
+        document: serde_json::to_string(bill).expect("plain data is always JSON"),
+    };
+    let mut entries = whole(about, Vec::new());
+    entries[0].drive = bill.drives.first().map(|drive| drive.drive.clone());
     entries
 }
 

@@ -24,6 +24,11 @@ pub struct CostReport {
 }
 
 impl CostReport {
+    /// A bill alone.
+    pub fn of(bill: Bill) -> Self {
+        Self { bill, gate: None, lifetimes: Vec::new(), per_hour: None }
+    }
+
     /// The document of schema `drivelab.cost/1`; without a gate it is a base for later bills.
     pub fn to_json(&self) -> Value {
         let mut document = serde_json::to_value(&self.bill).expect("plain data is always JSON");

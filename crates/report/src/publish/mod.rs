@@ -48,7 +48,7 @@ impl Choice for Format {
 choice_as_text!(Format);
 
 /// The look of text that is not shown on a terminal.
-const LOOK: Look = Look { width: 100, colour: false };
+const LOOK: Look = Look::PLAIN;
 
 impl Subject<'_> {
     /// The result in a format; `more` is what else is known of when and where it was made, for its

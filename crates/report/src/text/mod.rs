@@ -24,6 +24,11 @@ pub struct Look {
     pub colour: bool,
 }
 
+impl Look {
+    /// For files and pages.
+    pub const PLAIN: Self = Self { width: 100, colour: false };
+}
+
 /// Narrower than this nothing can be laid out.
 const WIDTH_MIN: usize = 40;
 

@@ -64,6 +64,11 @@ impl KeepArgs {
         Self { archive, no_archive, tag: Vec::new(), commit: None }
     }
 
+    /// The archive that the options name.
+    pub(crate) fn location(&self) -> Location {
+        self.archive.location()
+    }
+
     fn request(&self) -> Keep {
         Keep {
             location: self.archive.location(),

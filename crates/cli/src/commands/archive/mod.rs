@@ -225,7 +225,10 @@ fn of_file(
             };
             entries::study(&kept, &study, (None, time_ms), figures)
         }
-        Content::Jobs(..) | Content::Measurement(..) | Content::Collection(_) => {
+        Content::Jobs(..)
+        | Content::Measurement(..)
+        | Content::Bill(_)
+        | Content::Collection(_) => {
             unreachable!("no file or folder holds these")
         }
     };

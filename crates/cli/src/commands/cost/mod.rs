@@ -7,15 +7,19 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use drivelab_analysis::cost::{Bill, Gate, Limit, SCHEMA, Tolerance, against, lifetime, within};
 use drivelab_analysis::run::quoted;
+use drivelab_archive::{Detail, Query};
 use drivelab_core::{Bytes, Refusal, invalid};
 use drivelab_guest::mounted::FileSystem;
+use drivelab_lab::archive::{Location, entries, now_ms};
 use drivelab_lab::cost::{Cost, limit_value};
+use drivelab_lab::results::{self, Content};
 use drivelab_lab::{input, stage::kernel};
 use drivelab_report::cost::{CostReport, SettingsReport};
 use drivelab_report::text::json_text;
 use drivelab_study::cost::CostFile;
 
 use self::vary::Varied;
+use crate::commands::archive::keep::KeepArgs;
 use crate::commands::completion;
 use crate::exit::{Exit, Outcome};
 use crate::output;
@@ -38,6 +42,7 @@ Examples:
   drivelab cost --programs ./app --files /etc/app.conf --filesystem xfs -- app --once
   drivelab cost app.toml --json > base.json
   drivelab cost app.toml --against base.json --report comment.md
+  drivelab cost app.toml --label app --commit 3f2c1a; drivelab history --metric flushes
   drivelab cost app.toml --limit flushes=300 --limit write_bytes=4M --per-hour 60
   drivelab cost --vary 'filesystem=ext4|xfs|btrfs' --vary 'n=10|100' 'app --commit-every {n}'
 
@@ -118,8 +123,8 @@ pub(crate) struct CostArgs {
     #[arg(long)]
     stacks: bool,
 
-    /// Compare with this bill, which `--json` wrote earlier.
-    #[arg(long, value_name = "BASE.json")]
+    /// Compare with this bill, which `--json` wrote earlier, or with a kept one.
+    #[arg(long, value_name = "BASE.json|RUN")]
     against: Option<PathBuf>,
 
     /// The highest value of a metric; repeatable.
@@ -142,6 +147,13 @@ pub(crate) struct CostArgs {
     /// Write the bill as Markdown, for a comment, to this file.
     #[arg(long, value_name = "FILE.md")]
     report: Option<PathBuf>,
+
+    /// The name of the bill in the archive.
+    #[arg(long, value_name = "TEXT")]
+    label: Option<String>,
+
+    #[command(flatten)]
+    keep: KeepArgs,
 }
 
 /// The request, after all that can be checked without a guest.
@@ -155,6 +167,8 @@ struct Asked {
     per_hour: Option<f64>,
     report: Option<PathBuf>,
     varied: Vec<Varied>,
+    label: Option<String>,
+    keep: KeepArgs,
 }
 
 /// Runs the command and makes its bill out.
@@ -183,7 +197,9 @@ pub(crate) fn run(arguments: CostArgs, ui: Ui) -> Outcome {
         output::write(path, report.to_markdown(), &output::REPORT)?;
         ui.note(&format!("report: {}", path.display()));
     }
-    Ok(report.gate.as_ref().map_or(Exit::Done, answer))
+    let kept = asked.keep.keep(entries::bill(&report.bill, asked.label.as_ref()), ui);
+    let answered = report.gate.as_ref().map_or(Exit::Done, answer);
+    Ok(if answered == Exit::Done { kept } else { answered })
 }
 
 /// Makes the bills out under each combination of settings.
@@ -285,7 +301,11 @@ impl TryFrom<CostArgs> for Asked {
         let tolerance = arguments.tolerance.as_ref().or(file.tolerance.as_ref());
         let tolerance = tolerance.map_or(Ok(Tolerance::default()), |text| Tolerance::parse(text));
         let tolerance = tolerance.map_err(Refusal::request_error)?;
-        let base = arguments.against.as_deref().map(read_base).transpose()?;
+        let (label, keep) = (arguments.label.clone(), arguments.keep.clone());
+        keep.check(label.as_ref())?;
+        let location = keep.location();
+        let base = arguments.against.as_deref().map(|base| read_base(base, &location));
+        let base = base.transpose()?;
         let report = arguments.report.clone();
         if let Some(path) = &report {
             // Before the work is done, not after it.
@@ -297,7 +317,7 @@ impl TryFrom<CostArgs> for Asked {
             return Err(Refusal::request(message).hint("leave out `[limits]`, or `--vary`"));
         }
         override_with(&mut file, arguments)?;
-        Ok(Self { file, folder, limits, tolerance, base, per_hour, report, varied })
+        Ok(Self { file, folder, limits, tolerance, base, per_hour, report, varied, label, keep })
     }
 }
 
@@ -361,8 +381,21 @@ fn override_with(file: &mut CostFile, arguments: CostArgs) -> Result<(), Refusal
     Ok(())
 }
 
-/// Reads an earlier bill.
-fn read_base(path: &Path) -> Result<Bill, Refusal> {
+/// Reads an earlier bill: a file, or one that is kept.
+fn read_base(path: &Path, archive: &Location) -> Result<Bill, Refusal> {
+    let typed = path.to_str().filter(|_| !path.exists()).unwrap_or_default();
+    if Query::read(typed, now_ms())?.is_some() {
+        let found = results::find(path, None, (archive, Detail::All))?;
+        return match <[Content; 1]>::try_from(found) {
+            Ok([Content::Bill(bill)]) => Ok(*bill),
+            Ok(_) => Err(Refusal::request(format!("`{typed}` is not the bill of a program"))
+                .hint("list them: drivelab history --metric flushes")),
+            Err(several) => {
+                let message = format!("`{typed}` means {} entries", several.len());
+                Err(Refusal::request(message).hint("name one: drivelab history lists them"))
+            }
+        };
+    }
     let text = input::text(path, input::BILL)?;
     let bill: Option<Bill> = serde_json::from_str(&text).ok();
     bill.filter(|bill| bill.schema == SCHEMA).ok_or_else(|| {

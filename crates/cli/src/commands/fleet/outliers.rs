@@ -24,7 +24,7 @@ use drivelab_lab::archive::now_ms;
 use drivelab_lab::results::{self, Digests, Shared};
 
 /// The look of text in a file.
-const LOOK: Look = Look { width: 100, colour: false };
+const LOOK: Look = Look::PLAIN;
 /// The metric of a load that every drive has.
 const METRIC: &str = "iops";
 

@@ -195,7 +195,7 @@ fn add(path: &Path, content: Content, set: &mut Set) -> Result<(), Refusal> {
         Content::Measurement(file, _) => {
             set.measurements.push(Measurements::read(&path.display().to_string(), &file)?);
         }
-        Content::Study(..) | Content::Collection(_) => {
+        Content::Study(..) | Content::Collection(_) | Content::Bill(_) => {
             let message = format!("`{}` is not a set of runs", path.display());
             return Err(Refusal::request(message)
                 .hint("name the runs of each arm: drivelab explain A... -- B...")
