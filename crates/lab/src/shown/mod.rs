@@ -90,8 +90,12 @@ impl Shown {
         // A text without any known output may still be a log, or a part of one.
         let log = KernelLog::read(head.as_slice()).unwrap_or_default();
         if !log.understands() && !log.is_mostly_stamped() && log.release.is_none() {
-            let is_text = is_text(&head);
-            let kind = seeming::seeming(&head);
+            let (kind, is_text) = (seeming::seeming(&head), is_text(&head));
+            // The journal of a week can begin with a megabyte of other programs.
+            let goes_on = is_text && head.len() as u64 == HEAD_BYTES;
+            if goes_on && self.add_log_of_disks(path) {
+                return Ok(Recognised::Machine);
+            }
             return Ok(if is_text { Recognised::Text(kind) } else { Recognised::Other });
         }
         let log = input::kernel_log(path)?;
@@ -125,13 +129,14 @@ impl Shown {
         let package = match Package::of_archive(file) {
             Ok(Some(package)) if !package.is_empty() => package,
             // A compressed log is none, and neither is an archive of anything else.
-            _ => return self.add_compressed_log(path),
+            _ => return self.add_log_of_disks(path),
         };
         self.add_package(path, package);
         true
     }
 
-    fn add_compressed_log(&mut self, path: &Path) -> bool {
+    /// Reads a file as a log; one that names no disk is none.
+    fn add_log_of_disks(&mut self, path: &Path) -> bool {
         let log = input::kernel_log(path).ok().filter(KernelLog::names_disks);
         let is_one = log.is_some();
         if let Some(log) = log {
@@ -363,6 +368,14 @@ mod tests {
         fs::write(&text, lines).unwrap();
         let refusal = Shown::default().add(&text).unwrap_err();
         assert!(refusal.to_string().contains("no line of it names a disk"), "{refusal}");
+        let others = "Nov  4 06:00:01 nas systemd[1]: Started a session\n".repeat(30_000);
+        fs::write(&text, &others).unwrap();
+        assert!(matches!(Shown::default().add(&text).unwrap(), Recognised::Text(_)));
+        let error = "Nov  4 06:00:01 nas kernel: critical medium error, dev sda, sector 8\n";
+        fs::write(&text, others + error).unwrap();
+        let mut shown = Shown::default();
+        assert_eq!(shown.add(&text).unwrap(), Recognised::Machine);
+        assert_eq!(inspect(shown).devices[0].name, "sda");
         fs::write(&text, format!("[ 0.000000] Linux version 6.1.0\n{lines}")).unwrap();
         let mut shown = Shown::default();
         assert_eq!(shown.add(&text).unwrap(), Recognised::Machine);
