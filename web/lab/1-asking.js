@@ -24,18 +24,20 @@ class Refused extends Error {
   }
 }
 
-async function moduleBytes() {
-  const coded = atob($("module").textContent);
-  const packed = Uint8Array.from(coded, (letter) => letter.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).arrayBuffer();
+// A function for each letter of a megabyte would take most of the time to the first answer.
+function decoded(text) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let at = 0; at < letters.length; at += 1) bytes[at] = letters.charCodeAt(at);
+  return bytes;
 }
 
 // One worker; questions wait for one another. A question that is stopped ends its worker.
 class Laboratory {
   constructor() {
     this.source = URL.createObjectURL(new Blob([WORKER], { type: "text/javascript" }));
-    this.bytes = moduleBytes();
+    this.packed = null;
     this.last = Promise.resolve();
     this.worker = null;
     this.stop = null;
@@ -43,12 +45,12 @@ class Laboratory {
 
   async begun() {
     if (this.worker) return this.worker;
-    const bytes = await this.bytes;
+    this.packed ??= decoded($("module").textContent);
     const worker = new Worker(this.source);
     await new Promise((done, failed) => {
       worker.onmessage = ({ data }) => (data.ready ? done() : failed(new Error(data.broken)));
       worker.onerror = (event) => failed(new Error(event.message));
-      worker.postMessage({ bytes });
+      worker.postMessage({ packed: this.packed });
     });
     this.worker = worker;
     return worker;
@@ -98,8 +100,13 @@ function trouble(error) {
   fill(box.querySelector("ul"), ...(error.hints ?? []).map((hint) => element("li", { textContent: hint })));
 }
 
+// Formats are kept: to make one takes longer than to draw a picture.
+const FORMATS = new Map();
+const WHOLE_NUMBER = new Intl.NumberFormat("en");
+
 function number(value, digits = 3) {
-  return Number(value).toLocaleString("en", { maximumSignificantDigits: digits });
+  if (!FORMATS.has(digits)) FORMATS.set(digits, new Intl.NumberFormat("en", { maximumSignificantDigits: digits }));
+  return FORMATS.get(digits).format(value);
 }
 
 function duration(ns) {

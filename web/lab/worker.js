@@ -1,12 +1,11 @@
 // The worker: holds the module, answers one question at a time.
-"use strict";
 let exports = null;
 const written = new TextEncoder();
 const read = new TextDecoder();
 
-async function begin(bytes) {
+async function begin(packed) {
   const page = { progress: (done, of) => postMessage({ done, of }) };
-  const { instance } = await WebAssembly.instantiate(bytes, { page });
+  const { instance } = await WebAssembly.instantiate(unpacked(packed), { page });
   exports = instance.exports;
 }
 
@@ -20,8 +19,8 @@ function ask(question) {
 
 onmessage = async ({ data }) => {
   try {
-    if (data.bytes) {
-      await begin(data.bytes);
+    if (data.packed) {
+      await begin(data.packed);
       postMessage({ ready: true });
     } else {
       postMessage({ answer: ask(data.question) });

@@ -11,8 +11,7 @@ use drivelab_core::workload::{OPTIONS, WorkloadOptions};
 use drivelab_core::{Control, Refusal, StageName};
 use drivelab_model::options::{DriveSpec, Options};
 use drivelab_model::profile::{self, Profile};
-use drivelab_report::publish::{Format, Subject};
-use drivelab_report::text::{Look, json_text};
+use drivelab_report::text::json_text;
 use drivelab_report::{self as report};
 use drivelab_simulate::predict::{self, Given, Wanted};
 use drivelab_simulate::{Embedded, LoadPlan, ModelKeys, Source as _, model, study, watch};
@@ -29,21 +28,17 @@ const PREFIX: &str = "drive:";
 /// The longest film, in virtual time.
 const FILM_MAX: Span = Span::from_secs(60);
 
-/// The look of text on a page.
-const LOOK: Look = Look { width: 100, colour: false };
-
 /// Progress of an answer: runs that are done, of all.
 pub type Progress<'a> = &'a (dyn Fn(u64, u64) + Sync);
 
-/// One result in every form that the page shows.
+/// One result, in the forms that the page uses: a form more makes the module larger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// The document that the command line prints with `--json`.
     pub json: String,
-    /// Its text.
-    pub text: String,
-    /// Its page.
-    pub html: String,
+    /// The page of a study.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub html: Option<String>,
 }
 
 /// Answers a question.
@@ -126,11 +121,8 @@ fn run(load: &Load) -> Result<Report, Refusal> {
     let (spec, profile) = target_of(load)?;
     let plan = LoadPlan::one(workload, load.seed);
     let record = model::simulate(&spec, &profile, &plan, &Embedded.control())?;
-    Ok(Report {
-        json: serde_json::to_string_pretty(&record).expect("plain data is always JSON"),
-        text: report::run::text(&record, LOOK),
-        html: Subject::Run(&record).render(Format::Html, &[])?,
-    })
+    let json = serde_json::to_string_pretty(&record).expect("plain data is always JSON");
+    Ok(Report { json, html: None })
 }
 
 fn film(load: &Load, time: Span) -> Result<watch::Film, Refusal> {
@@ -165,11 +157,8 @@ fn conclude(asked: &Study, progress: Progress<'_>) -> Result<Report, Refusal> {
     };
     let control = Control::unattended().observed_by(&observer);
     let result = study::conclude(wanted, &ModelKeys, &Embedded, &control)?;
-    Ok(Report {
-        json: report::study::json(&result),
-        text: report::study::text(&result, LOOK),
-        html: Subject::Study(&result).render(Format::Html, &[])?,
-    })
+    let html = report::page::still(&result);
+    Ok(Report { json: report::study::json(&result), html: Some(html) })
 }
 
 fn compare(asked: &Compare) -> Result<Report, Refusal> {
@@ -195,11 +184,7 @@ fn compare(asked: &Compare) -> Result<Report, Refusal> {
     };
     let input = comparison::from_runs(&arms)?;
     let result = comparison::analyse(&input, &options).map_err(Refusal::request_error)?;
-    Ok(Report {
-        json: report::comparison::json(&result),
-        text: report::comparison::text(&result, LOOK),
-        html: String::new(),
-    })
+    Ok(Report { json: report::comparison::json(&result), html: None })
 }
 
 fn predicted(asked: &Predict) -> Result<Value, Refusal> {
@@ -213,8 +198,5 @@ fn predicted(asked: &Predict) -> Result<Value, Refusal> {
         given: Given::new(|name| asked.options.contains_key(name)),
     };
     let predicted = predict::predict(wanted, &Embedded.control())?;
-    Ok(json!({
-        "json": json_text(&predicted.json(&spec.to_string())),
-        "text": predicted.text(LOOK),
-    }))
+    Ok(json!({ "json": json_text(&predicted.json(&spec.to_string())) }))
 }

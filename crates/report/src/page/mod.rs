@@ -43,6 +43,28 @@ const UPLOT_LICENSE: &str =
 /// The page of a study, with what else is known of where and when it was made: the same result, the
 /// same bytes.
 pub(crate) fn of_study(result: &StudyResult, more: &[String]) -> String {
+    let data = data::of_study(result);
+    scripted("study", &result.experiment.title, &facts(result, more), &body(result), &data)
+}
+
+/// The same page without scripts, for a frame that runs none: its curves are not drawn.
+pub fn still(result: &StudyResult) -> String {
+    skeleton("study", &result.experiment.title, &facts(result, &[]), &body(result))
+}
+
+/// The line below the title.
+fn facts(result: &StudyResult, more: &[String]) -> Vec<String> {
+    let facts = [
+        format!("stage {}", result.experiment.stage),
+        result.names().join(", "),
+        counted(result.experiment.workloads.len() as u64, "workload"),
+        counted(result.used.len() as u64, "block"),
+        format!("seed {}", result.experiment.seed),
+    ];
+    facts.iter().chain(more).cloned().collect()
+}
+
+fn body(result: &StudyResult) -> String {
     let names = result.names();
     let forest = Forest {
         series: &result.series,
@@ -50,7 +72,7 @@ pub(crate) fn of_study(result: &StudyResult, more: &[String]) -> String {
         primary: result.primary(),
         margin: result.experiment.margin,
     };
-    let body = [
+    [
         answer(result),
         claims::findings(result),
         drives(result),
@@ -69,16 +91,7 @@ pub(crate) fn of_study(result: &StudyResult, more: &[String]) -> String {
         details::section(result),
         reproduce(result),
     ]
-    .concat();
-    let facts = [
-        format!("stage {}", result.experiment.stage),
-        names.join(", "),
-        counted(result.experiment.workloads.len() as u64, "workload"),
-        counted(result.used.len() as u64, "block"),
-        format!("seed {}", result.experiment.seed),
-    ];
-    let facts: Vec<String> = facts.iter().chain(more).cloned().collect();
-    scripted("study", &result.experiment.title, &facts, &body, &data::of_study(result))
+    .concat()
 }
 
 /// A page around `body` whose curves are drawn from `data`.
