@@ -11,6 +11,35 @@ const WORK_WORDS = {
 };
 const BY = { medium: "the medium", "read-cache": "its read cache", "write-cache": "its write cache" };
 
+// The picture: its axis, the radii of the medium, requests in a row.
+const AXIS = { x: 205, y: 210 };
+const [OUTER, INNER] = [190, 62];
+const ROW = 12;
+const FONT = "13px system-ui, sans-serif";
+const PLACES = {
+  host: "waits in the host's elevator", drive: "waits in the drive", cache: "is in the write cache", medium: "is being served",
+};
+// Time between two texts while a film runs: a reader needs no more, and each lays the page out again.
+const TELL_MS = 200;
+
+const radius = (cylinder, cylinders) => OUTER - ((OUTER - INNER) * cylinder) / cylinders;
+const tile = (at, top) => [10 + (at % ROW) * 15, top + 10 + Math.floor(at / ROW) * 15];
+const isFilled = ({ where }) => where === "medium" || where === "host";
+
+function waits(play, request) {
+  const { op, sectors, cylinder, where, at } = request;
+  return `A ${op} of ${sectors / 2} KiB on cylinder ${WHOLE_NUMBER.format(cylinder)} ${PLACES[where]}; it arrived ${duration(play.now - at)} ago.`;
+}
+
+function asked(play, { op, sectors, tag, at }) {
+  const named = tag === undefined ? "" : `, tag ${tag}`;
+  return `${op === "write" ? "Write" : "Read"} of ${sectors / 2} KiB${named}; it arrived ${duration(play.now - at)} ago.`;
+}
+
+function set(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
 function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
@@ -95,12 +124,12 @@ class Play {
     const { access } = this;
     if (!access) return this.last ? `Answered by ${BY[this.last.by]}. ${queue}` : `Nothing has reached the medium yet. ${queue}`;
     const what = access.tag === null ? "data out of the write cache" : `${access.write ? "the write" : "the read"} with tag ${access.tag}`;
-    const where = `cylinder ${access.cylinder.toLocaleString("en")}, head ${access.head}`;
+    const where = `cylinder ${WHOLE_NUMBER.format(access.cylinder)}, head ${access.head}`;
     let does;
     if (access.over) does = `Finished ${what} on ${where}.`;
     else if (this.now < access.on_sector) {
       does = `Moves to ${where} for ${what}: seek and rotation take ${duration(access.on_sector - access.at)} in all.`;
-    } else does = `${access.write ? "Writes" : "Reads"} ${what} on ${where}, until ${duration(access.until - access.on_sector)} of it have passed.`;
+    } else does = `${access.write ? "Writes" : "Reads"} on ${where} for ${what}: that takes ${duration(access.until - access.on_sector)}.`;
     let why = "It was the only command in the drive.";
     if (access.tag === null) why = "Cached data goes to the medium while nothing more urgent waits.";
     else if (access.ahead) why = "It continues the read-ahead, so the head is there already.";
@@ -119,15 +148,16 @@ class Play {
   }
 }
 
-// A picture of a play.
+// A picture of a play. In a frame only what has changed is painted: what turns, in every one; queues
+// and dies, when a scene changed them; layout and numbers of the drive, once.
 class Picture {
   constructor(figure) {
     this.figure = figure;
-    this.canvas = figure.querySelector("canvas");
-    this.pen = this.canvas.getContext("2d");
-    this.spots = [];
+    [this.canvas, this.side] = figure.querySelectorAll("canvas");
+    [this.pen, this.list] = [this.canvas, this.side].map((canvas) => canvas.getContext("2d", { alpha: false }));
     this.chosen = -1;
-    this.canvas.addEventListener("pointermove", (event) => this.hover(event));
+    this.canvas.addEventListener("pointermove", (event) => this.hover(event, () => this.spots()));
+    this.side.addEventListener("pointermove", (event) => this.hover(event, () => this.queued()));
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     this.colours();
   }
@@ -135,55 +165,90 @@ class Picture {
   colours() {
     const names = ["--paper", "--card", "--ink", "--soft", "--line", "--band", "--arm-1", "--arm-2", "--arm-3", "--arm-5", "--bad"];
     this.palette = Object.fromEntries(names.map((name) => [name, colour(name)]));
+    this.play = null;
   }
 
-  hover(event) {
-    const box = this.canvas.getBoundingClientRect();
-    const x = ((event.clientX - box.left) / box.width) * this.canvas.width;
-    const y = ((event.clientY - box.top) / box.height) * this.canvas.height;
+  hover({ target: canvas, clientX, clientY }, spots) {
+    if (!this.play) return;
+    const box = canvas.getBoundingClientRect();
+    const x = ((clientX - box.left) / box.width) * canvas.width;
+    const y = ((clientY - box.top) / box.height) * canvas.height;
     const far = ({ x: at, y: up }) => Math.hypot(at - x, up - y);
-    const near = this.spots.filter((spot) => far(spot) < 16).sort((one, other) => far(one) - far(other))[0];
-    this.said = near ? near.words : null;
-    if (this.play) this.tell();
+    const near = spots().filter((spot) => far(spot) < 16).sort((one, other) => far(one) - far(other))[0];
+    this.said = near ? near.words() : null;
+    this.tell();
   }
 
   key(event) {
     const way = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    if (!way || this.spots.length === 0) return;
+    if (!way || !this.play) return;
+    const spots = [...this.spots(), ...this.queued()];
+    if (spots.length === 0) return;
     event.preventDefault();
-    this.chosen = (this.chosen + way + this.spots.length) % this.spots.length;
-    this.said = this.spots[this.chosen].words;
+    this.chosen = (this.chosen + way + spots.length) % spots.length;
+    this.said = spots[this.chosen].words();
     $("said").textContent = this.said;
     this.tell();
   }
 
-  tell() {
+  // What the picture shows where, with what can be said about it.
+  spots() {
     const { play } = this;
-    this.figure.querySelector(".now").textContent = this.said ?? play.words();
-    this.figure.querySelector(".totals").textContent = play.totals();
+    const { flash, platter } = play.film;
+    const found = [];
+    if (flash) this.dies(play, ({ x, y, size, die, channel, work }) => found.push({ x: x + size / 2, y: y + size / 2, words: () => `Die ${die} on channel ${channel} ${work === "idle" ? "is idle" : WORK_WORDS[work]}.` }));
+    else if (platter) {
+      this.marks(play, (x, y, request) => found.push({ x, y, words: () => waits(play, request) }));
+      found.push({ x: this.head(play), y: AXIS.y, words: () => play.words() });
+    }
+    return found;
+  }
+
+  queued() {
+    const { play } = this;
+    return this.columns(play).flatMap(({ members, top }) => members.map((request, at) => {
+      const [left, up] = tile(at, top);
+      return { x: left + 6, y: up + 6, words: () => asked(play, request) };
+    }));
+  }
+
+  tell() {
+    const { play, figure } = this;
+    set(figure.querySelector(".now"), this.said ?? play.words());
+    set(figure.querySelector(".totals"), play.totals());
   }
 
   draw(play) {
-    this.play = play;
-    this.spots = [];
-    const { pen, canvas, palette } = this;
-    pen.fillStyle = palette["--card"];
-    pen.fillRect(0, 0, canvas.width, canvas.height);
-    if (play.film.flash) this.flash(play);
-    else if (play.film.platter) this.platter(play);
-    this.queues(play);
-    this.tell();
+    const isOther = this.play !== play;
+    if (isOther) {
+      this.play = play;
+      this.ground = this.painted(play);
+      this.pen.drawImage(this.ground, 0, 0);
+    }
+    const isChanged = isOther || this.drawn !== play.next;
+    this.drawn = play.next;
+    if (play.film.platter) this.platter(play);
+    else if (isChanged && play.film.flash) this.flash(play);
+    if (isChanged) this.queues(play);
   }
 
-  platter(play) {
-    const { pen, palette } = this;
-    const { bands, cylinders, revolution_ns: turn } = play.film.platter;
-    const [x, y, outer, inner] = [205, 210, 190, 62];
-    const radius = (cylinder) => outer - ((outer - inner) * cylinder) / cylinders;
+  // What stays as it is: zones, or the legend of the dies.
+  painted(play) {
+    const canvas = element("canvas", { width: this.canvas.width, height: this.canvas.height });
+    const pen = canvas.getContext("2d", { alpha: false });
+    pen.fillStyle = this.palette["--card"];
+    pen.fillRect(0, 0, canvas.width, canvas.height);
+    if (play.film.flash) this.legend(pen);
+    else if (play.film.platter) this.zones(play.film.platter, pen);
+    return canvas;
+  }
+
+  zones({ bands, cylinders }, pen) {
+    const { palette } = this;
     const most = bands[0].per_track;
     for (const { first_cylinder: first, per_track: sectors } of bands) {
       pen.beginPath();
-      pen.arc(x, y, radius(first), 0, 2 * Math.PI);
+      pen.arc(AXIS.x, AXIS.y, radius(first, cylinders), 0, 2 * Math.PI);
       pen.fillStyle = palette["--band"];
       pen.fill();
       pen.globalAlpha = 0.5 * (sectors / most) ** 2;
@@ -192,82 +257,14 @@ class Picture {
       pen.globalAlpha = 1;
     }
     pen.beginPath();
-    pen.arc(x, y, inner, 0, 2 * Math.PI);
+    pen.arc(AXIS.x, AXIS.y, INNER, 0, 2 * Math.PI);
     pen.fillStyle = palette["--card"];
     pen.fill();
-    // The platter turns against the angle that is under the head, which stands at the right.
-    const turned = ((play.now % turn) / turn) * 2 * Math.PI;
-    const mark = -turned;
-    pen.strokeStyle = palette["--ink"];
-    pen.lineWidth = 2;
-    pen.beginPath();
-    pen.moveTo(x + (outer - 8) * Math.cos(mark), y + (outer - 8) * Math.sin(mark));
-    pen.lineTo(x + (outer + 8) * Math.cos(mark), y + (outer + 8) * Math.sin(mark));
-    pen.stroke();
-    for (const request of play.requests.values()) {
-      if (request.op !== "read" && request.op !== "write") continue;
-      const angle = (request.angle / TURN) * 2 * Math.PI - turned;
-      const [rx, ry] = [x + radius(request.cylinder) * Math.cos(angle), y + radius(request.cylinder) * Math.sin(angle)];
-      const age = duration(play.now - request.at);
-      const place = { host: "waits in the host's elevator", drive: "waits in the drive", cache: "is in the write cache", medium: "is being served" }[request.where];
-      this.spots.push({ x: rx, y: ry, words: `A ${request.op} of ${request.sectors / 2} KiB on cylinder ${request.cylinder.toLocaleString("en")} ${place}; it arrived ${age} ago.` });
-      pen.beginPath();
-      pen.arc(rx, ry, request.where === "host" ? 2.5 : 5, 0, 2 * Math.PI);
-      const ink = palette[request.op === "write" ? "--arm-5" : "--arm-3"];
-      if (request.where === "medium" || request.where === "host") {
-        pen.fillStyle = ink;
-        pen.fill();
-      } else {
-        pen.strokeStyle = ink;
-        pen.lineWidth = 2;
-        pen.stroke();
-      }
-    }
-    this.arm(play, x, y, radius);
   }
 
-  arm(play, x, y, radius) {
-    const { pen, palette } = this;
-    const { access, now, from } = play;
-    let cylinder = from;
-    if (access) {
-      const done = access.seek > 0 ? Math.min(1, Math.max(0, (now - access.at) / access.seek)) : 1;
-      cylinder = from + (access.cylinder - from) * done * done * (3 - 2 * done);
-    }
-    const head = x + radius(cylinder);
-    pen.strokeStyle = palette["--ink"];
-    pen.lineWidth = 5;
-    pen.lineCap = "round";
-    pen.beginPath();
-    pen.moveTo(415, 210);
-    pen.lineTo(head, y);
-    pen.stroke();
-    pen.beginPath();
-    pen.arc(head, y, 6, 0, 2 * Math.PI);
-    const reads = access && !access.over && now >= access.on_sector;
-    pen.fillStyle = reads ? palette["--bad"] : palette["--ink"];
-    pen.fill();
-    this.spots.push({ x: head, y, words: play.words() });
-  }
-
-  flash(play) {
-    const { pen, palette } = this;
-    const { channels, dies } = play.film.flash;
-    const columns = Math.ceil(dies / channels);
-    const size = Math.min(44, 370 / Math.max(channels, columns));
-    const gap = Math.max(2, size / 8);
-    pen.font = "13px system-ui, sans-serif";
-    for (let die = 0; die < dies; die += 1) {
-      const [channel, column] = [die % channels, Math.floor(die / channels)];
-      const [left, top] = [20 + column * size, 30 + channel * size];
-      const work = play.dies[die];
-      pen.fillStyle = palette[WORK[work]];
-      pen.fillRect(left, top, size - gap, size - gap);
-      pen.strokeStyle = palette["--soft"];
-      pen.lineWidth = 1;
-      pen.strokeRect(left, top, size - gap, size - gap);
-      this.spots.push({ x: left + size / 2, y: top + size / 2, words: `Die ${die} on channel ${channel} ${WORK_WORDS[work] === "idle" ? "is idle" : WORK_WORDS[work]}.` });
-    }
+  legend(pen) {
+    const { palette } = this;
+    pen.font = FONT;
     pen.fillStyle = palette["--ink"];
     pen.fillText("dies, one row a channel", 20, 18);
     Object.entries(WORK_WORDS).forEach(([work, words], at) => {
@@ -279,33 +276,129 @@ class Picture {
     });
   }
 
-  queues(play) {
+  // The platter turns against the angle that is under the head, which stands at the right.
+  marks(play, mark) {
+    const { cylinders, revolution_ns: turn } = play.film.platter;
+    const turned = (play.now % turn) / turn;
+    for (const request of play.requests.values()) {
+      if (request.op !== "read" && request.op !== "write") continue;
+      const angle = (request.angle / TURN - turned) * 2 * Math.PI;
+      const far = radius(request.cylinder, cylinders);
+      mark(AXIS.x + far * Math.cos(angle), AXIS.y + far * Math.sin(angle), request);
+    }
+  }
+
+  platter(play) {
     const { pen, palette } = this;
-    pen.font = "13px system-ui, sans-serif";
+    const { revolution_ns: turn } = play.film.platter;
+    pen.drawImage(this.ground, 0, 0);
+    const mark = -((play.now % turn) / turn) * 2 * Math.PI;
+    const rim = (far) => [AXIS.x + far * Math.cos(mark), AXIS.y + far * Math.sin(mark)];
+    pen.strokeStyle = palette["--ink"];
+    pen.lineWidth = 2;
+    pen.beginPath();
+    pen.moveTo(...rim(OUTER - 8));
+    pen.lineTo(...rim(OUTER + 8));
+    pen.stroke();
+    this.marks(play, (x, y, request) => {
+      pen.beginPath();
+      pen.arc(x, y, request.where === "host" ? 2.5 : 5, 0, 2 * Math.PI);
+      const ink = palette[request.op === "write" ? "--arm-5" : "--arm-3"];
+      if (isFilled(request)) {
+        pen.fillStyle = ink;
+        pen.fill();
+      } else {
+        pen.strokeStyle = ink;
+        pen.stroke();
+      }
+    });
+    this.arm(play);
+  }
+
+  head({ access, now, from, film }) {
+    let cylinder = from;
+    if (access) {
+      const done = access.seek > 0 ? Math.min(1, Math.max(0, (now - access.at) / access.seek)) : 1;
+      cylinder = from + (access.cylinder - from) * done * done * (3 - 2 * done);
+    }
+    return AXIS.x + radius(cylinder, film.platter.cylinders);
+  }
+
+  arm(play) {
+    const { pen, palette } = this;
+    const { access, now } = play;
+    const head = this.head(play);
+    pen.strokeStyle = palette["--ink"];
+    pen.lineWidth = 5;
+    pen.lineCap = "round";
+    pen.beginPath();
+    pen.moveTo(415, AXIS.y);
+    pen.lineTo(head, AXIS.y);
+    pen.stroke();
+    pen.beginPath();
+    pen.arc(head, AXIS.y, 6, 0, 2 * Math.PI);
+    const reads = access && !access.over && now >= access.on_sector;
+    pen.fillStyle = reads ? palette["--bad"] : palette["--ink"];
+    pen.fill();
+  }
+
+  dies(play, each) {
+    const { channels, dies } = play.film.flash;
+    // Above the legend.
+    const size = Math.min(44, 318 / Math.max(channels, Math.ceil(dies / channels)));
+    for (let die = 0; die < dies; die += 1) {
+      const [channel, column] = [die % channels, Math.floor(die / channels)];
+      each({ x: 20 + column * size, y: 30 + channel * size, size, die, channel, work: play.dies[die] });
+    }
+  }
+
+  flash(play) {
+    const { pen, palette } = this;
+    pen.strokeStyle = palette["--soft"];
+    pen.lineWidth = 1;
+    this.dies(play, ({ x, y, size, work }) => {
+      const side = size - Math.max(2, size / 8);
+      pen.fillStyle = palette[WORK[work]];
+      pen.fillRect(x, y, side, side);
+      pen.strokeRect(x, y, side, side);
+    });
+  }
+
+  columns(play) {
     const list = [...play.requests.values()];
-    const column = (title, members, top, rows) => {
+    const isHeld = ({ where }) => where === "host";
+    const inside = list.filter((request) => !isHeld(request)).sort((one, other) => one.tag - other.tag);
+    const [held, most] = [list.filter(isHeld), 6 * ROW];
+    return [
+      { title: `Host's elevator: ${held.length}`, members: held.slice(0, most), top: 40 },
+      { title: `Tags in use of ${play.film.tags}: ${inside.length}`, members: inside.slice(0, most), top: 190 },
+    ];
+  }
+
+  queues(play) {
+    const { list: pen, palette, side } = this;
+    pen.fillStyle = palette["--card"];
+    pen.fillRect(0, 0, side.width, side.height);
+    pen.font = FONT;
+    pen.lineWidth = 2;
+    for (const { title, members, top } of this.columns(play)) {
       pen.fillStyle = palette["--ink"];
-      pen.fillText(`${title}: ${members.length}`, 450, top);
-      members.slice(0, rows * 12).forEach((request, at) => {
-        const [left, up] = [450 + (at % 12) * 15, top + 10 + Math.floor(at / 12) * 15];
+      pen.fillText(title, 10, top);
+      members.forEach((request, at) => {
+        const [left, up] = tile(at, top);
         pen.fillStyle = palette[request.op === "write" ? "--arm-5" : "--arm-3"];
         pen.globalAlpha = request.where === "host" ? 0.55 : 1;
-        if (request.where === "medium" || request.where === "host") pen.fillRect(left, up, 11, 11);
+        if (isFilled(request)) pen.fillRect(left, up, 11, 11);
         else {
           pen.strokeStyle = pen.fillStyle;
-          pen.lineWidth = 2;
           pen.strokeRect(left + 1, up + 1, 9, 9);
         }
         pen.globalAlpha = 1;
-        this.spots.push({ x: left + 6, y: up + 6, words: `${request.op === "write" ? "Write" : "Read"} of ${request.sectors / 2} KiB${request.tag === undefined ? "" : `, tag ${request.tag}`}; it arrived ${duration(play.now - request.at)} ago.` });
       });
-    };
-    const inside = list.filter(({ where }) => where !== "host").sort((one, other) => one.tag - other.tag);
-    column("Host's elevator", list.filter(({ where }) => where === "host"), 40, 6);
-    column(`Tags in use of ${play.film.tags}`, inside, 190, 6);
+    }
     pen.fillStyle = palette["--ink"];
-    pen.fillText(`Unwritten in the cache: ${play.cached}`, 450, 330);
-    pen.fillText(`Answered: ${play.answered}`, 450, 354);
+    pen.fillText(`Unwritten in the cache: ${play.cached}`, 10, 330);
+    pen.fillText(`Answered: ${play.answered}`, 10, 354);
   }
 }
 
@@ -317,24 +410,31 @@ class Player {
     this.now = 0;
     this.end = 0;
     this.playing = false;
-    this.frames = [];
+    this.asked = 0;
+    this.told = 0;
     fill($("speed"), ...SPEEDS.map(([words, value]) => element("option", { value, textContent: words })));
-    $("speed").value = SPEEDS[2][1];
+    $("speed").onchange = () => (this.speed = Number($("speed").value));
+    this.choose(SPEEDS[2][1]);
     $("play").onclick = () => this.run(!this.playing);
     $("step").onclick = () => this.step(1);
     $("back").onclick = () => this.step(-1);
     $("scrub").oninput = () => this.seek((Number($("scrub").value) / 1000) * this.end);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
       this.pictures.forEach((picture) => picture.colours());
-      this.show();
+      this.to(this.now);
     });
+  }
+
+  choose(speed) {
+    $("speed").value = speed;
+    this.speed = speed;
   }
 
   load(films) {
     this.plays = films.map((film, arm) => new Play(film, arm));
     this.end = Math.min(...films.map((film) => film.end_ns));
     const isFast = films.some((film) => film.flash);
-    $("speed").value = SPEEDS[isFast ? 0 : 2][1];
+    this.choose(SPEEDS[isFast ? 0 : 2][1]);
     films.forEach((film, arm) => {
       const words = film.settings.slice(1, 9).map(([name, value]) => `${name} ${value}`).join(", ");
       this.pictures[arm].figure.querySelector(".settings").textContent = words;
@@ -349,26 +449,44 @@ class Player {
     $("play").textContent = this.playing ? "Pause" : "Play";
     $("play").setAttribute("aria-pressed", this.playing);
     this.before = null;
-    if (this.playing) requestAnimationFrame((time) => this.frame(time));
-    else if (this.plays.length > 0) $("said").textContent = this.plays.map((play, arm) => `Arm ${"AB"[arm]}: ${play.words()}`).join(" ");
+    // One that was asked for before would draw everything twice.
+    cancelAnimationFrame(this.asked);
+    if (this.playing) this.next();
+    else if (this.plays.length > 0) {
+      this.tell();
+      this.say();
+    }
+  }
+
+  next() {
+    this.asked = requestAnimationFrame((time) => this.frame(time));
   }
 
   frame(time) {
     if (!this.playing) return;
-    this.frames.push(time);
-    if (this.frames.length > 600) this.frames.shift();
     // A pause of the browser is no jump of the film.
     const passed = this.before === null ? 0 : Math.min(time - this.before, 100);
     this.before = time;
-    this.seek(Math.min(this.end, this.now + passed * 1e6 * Number($("speed").value)));
-    if (this.now >= this.end) this.run(false);
-    else requestAnimationFrame((next) => this.frame(next));
+    this.to(Math.min(this.end, this.now + passed * 1e6 * this.speed));
+    if (this.now >= this.end) return this.run(false);
+    if (time - this.told >= TELL_MS) {
+      this.told = time;
+      this.tell();
+    }
+    this.next();
+  }
+
+  to(ns) {
+    this.now = ns;
+    this.plays.forEach((play, arm) => {
+      play.to(ns);
+      this.pictures[arm].draw(play);
+    });
   }
 
   seek(ns) {
-    this.now = ns;
-    this.plays.forEach((play) => play.to(ns));
-    this.show();
+    this.to(ns);
+    this.tell();
   }
 
   step(way) {
@@ -381,13 +499,19 @@ class Player {
       return at >= 0 ? [scenes[at].at] : [];
     });
     if (times.length > 0) this.seek(way > 0 ? Math.min(...times) : Math.max(...times));
+    this.say();
+  }
+
+  // For screen readers: what both drives do.
+  say() {
     $("said").textContent = this.plays.map((play, arm) => `Arm ${"AB"[arm]}: ${play.words()}`).join(" ");
   }
 
-  show() {
-    this.plays.forEach((play, arm) => this.pictures[arm].draw(play));
+  tell() {
+    if (this.plays.length > 0) this.pictures.forEach((picture) => picture.tell());
     $("scrub").value = this.end > 0 ? Math.round((this.now / this.end) * 1000) : 0;
-    $("clock").textContent = `${(this.now / 1e6).toFixed(this.end < 1e8 ? 3 : 1)} ms`;
-    $("scrub").setAttribute("aria-valuetext", $("clock").textContent);
+    const clock = `${(this.now / 1e6).toFixed(this.end < 1e8 ? 3 : 1)} ms`;
+    set($("clock"), clock);
+    $("scrub").setAttribute("aria-valuetext", clock);
   }
 }

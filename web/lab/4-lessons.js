@@ -45,8 +45,8 @@ const LESSONS = [
     text: "With the write cache on, a write is acknowledged before the medium has it. That is why random writes look faster than random reads. A flush waits until everything is on the medium.",
     question: "A flush after every write: what is left of the rate?",
     choices: ["all of it", "half to three quarters", "less than half"],
-    runs: [run("random writes, cached", `${DISK},write-cache=on`, read({ rw: "randwrite" })), run("each with a flush", `${DISK},write-cache=on`, read({ rw: "randwrite", fsync: "1" }))],
-    figure: "iops", answer: ([cached, flushed]) => [2, 1, 0][ranges(0.5, 0.8)(flushed / cached)],
+    runs: [run("random reads", DISK, read()), run("random writes, cached", `${DISK},write-cache=on`, read({ rw: "randwrite" })), run("each with a flush", `${DISK},write-cache=on`, read({ rw: "randwrite", fsync: "1" }))],
+    figure: "iops", answer: ([, cached, flushed]) => [2, 1, 0][ranges(0.5, 0.8)(flushed / cached)],
   },
   {
     name: "Queue depth",
@@ -156,6 +156,6 @@ function lessons() {
       event.preventDefault();
       compute(lesson, form, said);
     };
-    return element("li", {}, element("h3", { textContent: lesson.name }), element("p", { textContent: lesson.text }), form);
+    return element("li", { id: `about-${at}` }, element("h3", { textContent: lesson.name }), element("p", { textContent: lesson.text }), form);
   }));
 }

@@ -66,19 +66,16 @@ async function both() {
   const started = performance.now();
   trouble(null);
   own();
-  const { seed } = experiment;
+  const asked = [0, 1].map((arm) => ({ target: target(experiment, arm), options: options(experiment), seed: Number(experiment.seed) }));
   try {
-    const answers = [];
-    for (const arm of [0, 1]) answers.push(await laboratory.ask({ verb: "run", target: target(experiment, arm), options: options(experiment), seed: Number(seed) }));
+    const answers = await Promise.all(asked.map((load) => laboratory.ask({ verb: "run", ...load })));
     lab.answers.runs = answers;
     firstAnswer(answers.map(({ json }) => JSON.parse(json).total));
     lab.times.answer = performance.now() - started;
+    lab.times.answered = performance.now();
     const isFlash = drives.find(({ name }) => name === experiment.drive)?.rotates === false;
-    const films = [];
-    for (const arm of [0, 1]) {
-      films.push(await laboratory.ask({ verb: "watch", target: target(experiment, arm), options: options(experiment), seed: Number(seed), us: isFlash ? 20000 : 2000000 }));
-    }
-    player.load(films);
+    const us = isFlash ? 20000 : 2000000;
+    player.load(await Promise.all(asked.map((load) => laboratory.ask({ verb: "watch", ...load, us }))));
     lab.times.film = performance.now() - started;
   } catch (error) {
     trouble(error);
@@ -112,6 +109,14 @@ async function study(question) {
   bar.hidden = true;
 }
 
+// The report has no scripts here: only its height is read.
+function fitReport() {
+  const report = $("report");
+  report.style.height = "0";
+  const height = report.contentDocument?.documentElement.scrollHeight;
+  report.style.height = height ? `${height + 20}px` : "";
+}
+
 function wire() {
   $("form").onsubmit = (event) => {
     event.preventDefault();
@@ -131,11 +136,8 @@ function wire() {
     const copied = await navigator.clipboard?.writeText(link).then(() => true, () => false);
     $("copied").textContent = copied ? "Copied." : "The address of this page is the link now.";
   };
-  $("report").onload = () => {
-    // The report has no scripts here: only its height is read.
-    const height = $("report").contentDocument?.documentElement.scrollHeight;
-    if (height) $("report").style.height = `${height + 20}px`;
-  };
+  $("report").onload = fitReport;
+  addEventListener("resize", fitReport);
   addEventListener("hashchange", () => open(location.hash));
 }
 
@@ -155,6 +157,8 @@ async function open(hash) {
 
 async function begin() {
   wire();
+  // Only a link needs the list of drives before it can be asked.
+  const first = location.hash.startsWith("#e=") ? null : both();
   lessons();
   try {
     ({ drives } = await laboratory.ask({ verb: "drives" }));
@@ -164,7 +168,7 @@ async function begin() {
     controls();
     own();
     lab.times.ready = performance.now();
-    if (!(await open(location.hash))) await both();
+    await (first ?? open(location.hash));
   } catch (error) {
     trouble(error);
   }
