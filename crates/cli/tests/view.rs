@@ -20,19 +20,28 @@ mod served {
     use rustix::process::{Pid, Signal, kill_process};
 
     use super::*;
-    use crate::common::command;
+    use crate::common::{PROGRAM, command, starter};
 
     /// A viewer and its address.
     fn viewer(folder: &Path) -> (Child, String) {
-        let mut viewer = command(folder, &["view", "--port", "0", "--archive", "runs.db"])
+        viewer_with(folder, &[])
+    }
+
+    fn viewer_with(folder: &Path, more: &[&str]) -> (Child, String) {
+        let view = ["view", "--port", "0", "--archive", "runs.db"];
+        let mut viewer = command(folder, &[&view[..], more].concat())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
+        let address = address_of(&mut viewer);
+        (viewer, address)
+    }
+
+    fn address_of(viewer: &mut Child) -> String {
         let mut line = String::new();
         BufReader::new(viewer.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("http://").unwrap().trim_end_matches('/').to_owned();
-        (viewer, address)
+        line.trim().strip_prefix("http://").unwrap().trim_end_matches('/').to_owned()
     }
 
     fn page(address: &str, path: &str) -> String {
@@ -78,6 +87,53 @@ mod served {
         let _open = TcpStream::connect(&address).unwrap();
         kill_process(Pid::from_child(&viewer), Signal::INT).unwrap();
         assert_eq!(viewer.wait().unwrap().code(), Some(0));
+    }
+
+    #[test]
+    fn the_laboratory_is_a_page_where_its_file_is_named() {
+        const PAGE: &str =
+            "<script type=\"text/plain\" id=\"module\">AA==</script><script>go()</script>";
+        let folder = folder();
+        let view = ["view", "--port", "0", "--archive", "runs.db", "--lab"];
+        std::fs::write(folder.path().join("other.html"), "<p>another page</p>").unwrap();
+        let refused: [(&str, &[&str]); 3] = [
+            ("lab.html", &["`lab.html` cannot be read", "scripts/package-web"]),
+            ("other.html", &["`other.html` is not the page", "scripts/package-web"]),
+            (".", &["cannot be read"]),
+        ];
+        for (file, words) in refused {
+            drivelab(folder.path(), &[&view[..], &[file]].concat()).failed(2, words);
+        }
+        std::fs::write(folder.path().join("lab.html"), PAGE).unwrap();
+        let (mut viewer, address) = viewer_with(folder.path(), &["--lab", "lab.html"]);
+        let lab = page(&address, "/lab");
+        assert!(lab.starts_with("HTTP/1.1 200") && lab.ends_with(PAGE), "{lab}");
+        assert!(lab.contains("'wasm-unsafe-eval'"), "{lab}");
+        assert!(page(&address, "/").contains("href=\"/lab\""));
+        viewer.kill().unwrap();
+        viewer.wait().unwrap();
+        // A package has the page in PREFIX/share, and the program in PREFIX/bin.
+        for part in ["bin", "share/drivelab"] {
+            std::fs::create_dir_all(folder.path().join(part)).unwrap();
+        }
+        let installed = folder.path().join("bin/drivelab");
+        if std::fs::hard_link(PROGRAM, &installed).is_err() {
+            std::fs::copy(PROGRAM, &installed).unwrap();
+        }
+        std::fs::rename(
+            folder.path().join("lab.html"),
+            folder.path().join("share/drivelab/lab.html"),
+        )
+        .unwrap();
+        let mut viewer = starter(folder.path(), installed.to_str().unwrap())
+            .args(&view[..view.len() - 1])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        assert!(page(&address_of(&mut viewer), "/lab").ends_with(PAGE));
+        viewer.kill().unwrap();
+        viewer.wait().unwrap();
     }
 
     /// Keeps runs of one label, which differ in their seeds.

@@ -20,18 +20,20 @@ const PAGES: [(&str, &str); 7] = [
     ("/crash", "Power cuts"),
 ];
 
+/// The address of the laboratory, which is not installed everywhere.
+const LAB: (&str, &str) = ("/lab", "Laboratory");
+
 /// The same page under a line of links; `here` is the address of the one that is shown.
 ///
 /// # Panics
 /// `page` is no page of this crate.
-pub fn within(page: &str, here: &str) -> String {
+pub fn within(page: &str, here: &str, has_lab: bool) -> String {
     let (head, body) = page.split_once("</head>\n<body>\n").expect("every page has a body");
-    let links: String = PAGES
-        .map(|(address, words)| {
-            let current = if address == here { " aria-current=\"page\"" } else { "" };
-            format!("<a href=\"{address}\"{current}>{words}</a>\n")
-        })
-        .concat();
+    let links = PAGES.into_iter().chain(has_lab.then_some(LAB)).map(|(address, words)| {
+        let current = if address == here { " aria-current=\"page\"" } else { "" };
+        format!("<a href=\"{address}\"{current}>{words}</a>\n")
+    });
+    let links = links.collect::<Vec<String>>().concat();
     format!(
         "{head}<style>\n{STYLE}</style>\n</head>\n<body>\n<nav aria-label=\"Viewer\">\n{links}\
          </nav>\n{body}"
@@ -80,7 +82,8 @@ mod tests {
     #[test]
     fn a_page_keeps_all_it_has_and_gets_a_line_of_links() {
         let page = notice("<title>", &["a `b`".into()], "<pre>");
-        let framed = within(&page, "/articles");
+        let framed = within(&page, "/articles", false);
+        assert!(!framed.contains(LAB.0) && within(&page, "/", true).contains("<a href=\"/lab\">"));
         assert_eq!(framed.matches("<nav").count(), 1);
         assert_eq!(
             framed.matches("aria-current").count(),

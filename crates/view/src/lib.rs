@@ -7,10 +7,12 @@
 #![forbid(unsafe_code)]
 
 mod guard;
+mod lab;
 mod pages;
 mod routes;
 mod server;
 
+pub use lab::Lab;
 pub use pages::{Chosen, Client, Pages};
 pub use routes::{RUNS_MAX, router, too_many};
 pub use server::{bind, serve};

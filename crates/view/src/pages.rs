@@ -7,6 +7,8 @@ use drivelab_core::Refusal;
 use drivelab_report::history::Asked;
 use drivelab_report::viewer::running::Running;
 
+use crate::lab::Lab;
+
 /// Runs that were chosen to be compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Chosen {
@@ -72,6 +74,8 @@ pub trait Pages: Send + Sync + 'static {
     /// # Errors
     /// The folder cannot be read.
     fn running(&self) -> Result<Vec<Running>, Refusal>;
+    /// The laboratory in a browser, where its page is installed.
+    fn lab(&self) -> Option<&Lab>;
     /// The disks of this machine and their attachment.
     ///
     /// # Errors

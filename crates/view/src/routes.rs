@@ -55,6 +55,7 @@ pub fn router(pages: Arc<dyn Pages>) -> Router {
         .route("/articles", get(articles))
         .route("/articles/{number}", get(one_article))
         .route("/crash", get(crash))
+        .route("/lab", get(lab))
         .fallback(nothing)
         .with_state(Viewer { pages, streams: Arc::new(Semaphore::new(STREAMS_MAX)) })
         .layer(middleware::from_fn(move |request: Request, next: Next| {
@@ -72,28 +73,38 @@ async fn guarded(
         Some(refused) => refused,
         None => next.run(request).await,
     };
-    response.headers_mut().extend(headers);
+    for (name, value) in headers {
+        // The laboratory has a policy for its own script.
+        response.headers_mut().entry(name).or_insert(value);
+    }
     response
 }
 
-async fn list(State(Viewer { pages, .. }): Shared, RawQuery(query): RawQuery) -> Response {
-    answered("/", move |client| pages.list(&asked(query.as_deref())?, client)).await
+async fn list(State(viewer): Shared, RawQuery(query): RawQuery) -> Response {
+    answered(viewer, "/", move |pages, client| pages.list(&asked(query.as_deref())?, client)).await
 }
 
-async fn course(State(Viewer { pages, .. }): Shared, RawQuery(query): RawQuery) -> Response {
-    answered("/course", move |client| pages.course(&asked(query.as_deref())?, client)).await
+async fn course(State(viewer): Shared, RawQuery(query): RawQuery) -> Response {
+    answered(viewer, "/course", move |pages, client| {
+        pages.course(&asked(query.as_deref())?, client)
+    })
+    .await
 }
 
-async fn fleet(State(Viewer { pages, .. }): Shared, RawQuery(query): RawQuery) -> Response {
-    answered("/fleet", move |client| pages.fleet(&asked(query.as_deref())?, client)).await
+async fn fleet(State(viewer): Shared, RawQuery(query): RawQuery) -> Response {
+    answered(viewer, "/fleet", move |pages, client| pages.fleet(&asked(query.as_deref())?, client))
+        .await
 }
 
-async fn compare(State(Viewer { pages, .. }): Shared, RawQuery(query): RawQuery) -> Response {
-    answered("/compare", move |client| pages.compare(&chosen(query.as_deref())?, client)).await
+async fn compare(State(viewer): Shared, RawQuery(query): RawQuery) -> Response {
+    answered(viewer, "/compare", move |pages, client| {
+        pages.compare(&chosen(query.as_deref())?, client)
+    })
+    .await
 }
 
-async fn run(State(Viewer { pages, .. }): Shared, Path(id): Path<String>) -> Response {
-    let mut response = answered("/run", move |client| pages.run(&id, client)).await;
+async fn run(State(viewer): Shared, Path(id): Path<String>) -> Response {
+    let mut response = answered(viewer, "/run", move |pages, client| pages.run(&id, client)).await;
     // An id that is not kept is an address without a page.
     if response.status() == StatusCode::BAD_REQUEST {
         *response.status_mut() = StatusCode::NOT_FOUND;
@@ -101,8 +112,11 @@ async fn run(State(Viewer { pages, .. }): Shared, Path(id): Path<String>) -> Res
     response
 }
 
-async fn running(State(Viewer { pages, .. }): Shared) -> Response {
-    answered("/running", move |_| Ok(running::page(&pages.running()?, &pages.studies()))).await
+async fn running(State(viewer): Shared) -> Response {
+    answered(viewer, "/running", move |pages, _| {
+        Ok(running::page(&pages.running()?, &pages.studies()))
+    })
+    .await
 }
 
 /// The part of the page that changes, whenever it does, as JSON.
@@ -133,27 +147,38 @@ async fn progress(State(Viewer { pages, streams }): Shared) -> Response {
     Sse::new(changes).keep_alive(KeepAlive::default()).into_response()
 }
 
-async fn inspection(State(Viewer { pages, .. }): Shared) -> Response {
-    answered("/inspection", move |_| pages.inspection()).await
+async fn inspection(State(viewer): Shared) -> Response {
+    answered(viewer, "/inspection", move |pages, _| pages.inspection()).await
 }
 
-async fn articles() -> Response {
-    answered("/articles", |_| Ok(article::list_page())).await
+async fn articles(State(viewer): Shared) -> Response {
+    answered(viewer, "/articles", |_, _| Ok(article::list_page())).await
 }
 
-async fn one_article(Path(number): Path<String>) -> Response {
-    answered("/article", move |_| article::article(&number).map(|it| article::page(&it))).await
+async fn one_article(State(viewer): Shared, Path(number): Path<String>) -> Response {
+    answered(viewer, "/article", move |_, _| article::article(&number).map(|it| article::page(&it)))
+        .await
 }
 
-async fn crash() -> Response {
-    answered("/crash", |_| Ok(stores_page())).await
+async fn crash(State(viewer): Shared) -> Response {
+    answered(viewer, "/crash", |_, _| Ok(stores_page())).await
 }
 
-async fn nothing() -> Response {
+async fn lab(State(Viewer { pages, .. }): Shared) -> Response {
+    // It is no page of `report`, so it has no line of links.
+    if let Some(lab) = pages.lab() {
+        return lab.answer();
+    }
+    let refusal = Refusal::request("the laboratory in a browser is not installed here")
+        .hint("make its page with scripts/package-web and name it: drivelab view --lab FILE");
+    (StatusCode::NOT_FOUND, Html(within(&refused(&refusal), "", false))).into_response()
+}
+
+async fn nothing(State(Viewer { pages, .. }): Shared) -> Response {
     let refusal =
         Refusal::request("there is no such page").hint("the links above lead to all of them");
-    let page = refused(&refusal);
-    (StatusCode::NOT_FOUND, Html(within(&page, ""))).into_response()
+    let page = within(&refused(&refusal), "", pages.lab().is_some());
+    (StatusCode::NOT_FOUND, Html(page)).into_response()
 }
 
 /// Notes that the connection is closed: the request is then dropped.
@@ -167,9 +192,11 @@ impl Drop for Connected {
 
 /// The page that `render` makes, on another thread, as that of the address `here`.
 async fn answered(
+    Viewer { pages, .. }: Viewer,
     here: &'static str,
-    render: impl FnOnce(&Client) -> Result<String, Refusal> + Send + 'static,
+    render: impl FnOnce(&dyn Pages, &Client) -> Result<String, Refusal> + Send + 'static,
 ) -> Response {
+    let has_lab = pages.lab().is_some();
     let client = Client::default();
     let _connected = Connected(client.clone());
     let (status, page) = tokio::task::spawn_blocking(move || {
@@ -177,11 +204,11 @@ async fn answered(
         let made = if client.has_gone() {
             Err(Refusal::machine("the client has gone"))
         } else {
-            render(&client)
+            render(&*pages, &client)
         };
         match made {
-            Ok(page) => (StatusCode::OK, within(&page, here)),
-            Err(refusal) => (status(refusal.kind), within(&refused(&refusal), here)),
+            Ok(page) => (StatusCode::OK, within(&page, here, has_lab)),
+            Err(refusal) => (status(refusal.kind), within(&refused(&refusal), here, has_lab)),
         }
     })
     .await
@@ -189,7 +216,7 @@ async fn answered(
     .unwrap_or_else(|_| {
         let message = Refusal::machine("this is a bug in drivelab");
         let bug = message.hint("please report the message on the terminal");
-        (StatusCode::INTERNAL_SERVER_ERROR, within(&refused(&bug), here))
+        (StatusCode::INTERNAL_SERVER_ERROR, within(&refused(&bug), here, has_lab))
     });
     (status, Html(page)).into_response()
 }

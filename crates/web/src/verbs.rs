@@ -157,6 +157,7 @@ fn conclude(asked: &Study, progress: Progress<'_>) -> Result<Report, Refusal> {
     };
     let control = Control::unattended().observed_by(&observer);
     let result = study::conclude(wanted, &ModelKeys, &Embedded, &control)?;
+    // The frame of the page runs no script.
     let html = report::page::still(&result);
     Ok(Report { json: report::study::json(&result), html: Some(html) })
 }

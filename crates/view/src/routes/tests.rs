@@ -10,12 +10,13 @@ use sha2::{Digest as _, Sha256};
 use tower::ServiceExt as _;
 
 use super::*;
+use crate::Lab;
 
 const EVIL: &str = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'";
 
 /// Notes what is asked for, and shows it on the page.
 #[derive(Default)]
-pub(crate) struct Echo(Mutex<Vec<String>>);
+pub(crate) struct Echo(Mutex<Vec<String>>, Option<Lab>);
 
 impl Echo {
     fn note(&self, what: String) -> String {
@@ -59,6 +60,9 @@ impl Pages for Echo {
         };
         Ok(vec![study])
     }
+    fn lab(&self) -> Option<&Lab> {
+        self.1.as_ref()
+    }
     fn inspection(&self) -> Result<String, Refusal> {
         Err(Refusal::machine("there is no /sys"))
     }
@@ -72,7 +76,11 @@ struct Answer {
 }
 
 fn ask(method: Method, address: &str, host: &str) -> Answer {
-    let pages = Arc::new(Echo::default());
+    ask_of(Echo::default(), method, address, host)
+}
+
+fn ask_of(pages: Echo, method: Method, address: &str, host: &str) -> Answer {
+    let pages = Arc::new(pages);
     let request =
         Request::builder().method(method).uri(address).header("host", host).body(Body::empty());
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -143,6 +151,32 @@ fn published_comparisons_have_pages() {
 fn the_table_of_stores_has_a_page() {
     let page = get_page("/crash");
     assert!(page.status == 200 && page.text.contains("sqlite/wal-full"), "{}", page.text);
+}
+
+#[test]
+fn the_laboratory_is_served_where_it_is_installed_under_its_own_policy() {
+    const PAGE: &str =
+        "<script type=\"text/plain\" id=\"module\">AA==</script><script>go()</script>";
+    fn asked(address: &str, host: &str) -> Answer {
+        let lab = Lab::new(PAGE.to_owned()).unwrap();
+        ask_of(Echo(Mutex::default(), Some(lab)), Method::GET, address, host)
+    }
+    let page = asked("/lab", "127.0.0.1:8707");
+    assert_eq!((page.status, page.text.as_str()), (200, PAGE));
+    let hash = BASE64_STANDARD.encode(Sha256::digest("go()"));
+    let own = format!("default-src 'none'; script-src 'sha256-{hash}' 'wasm-unsafe-eval';");
+    assert!(page.policy.starts_with(&own), "{}", page.policy);
+    assert!(page.policy.contains("frame-ancestors 'none'") && !page.policy.contains("connect"));
+    let link = "<a href=\"/lab\">Laboratory</a>";
+    for address in ["/", "/articles", "/no/such/page"] {
+        assert!(asked(address, "127.0.0.1:8707").text.contains(link), "{address}");
+        assert!(!get_page(address).text.contains(link), "{address}");
+    }
+    let other = asked("/", "127.0.0.1:8707").policy;
+    assert!(!other.contains("wasm"), "{other}");
+    assert_eq!(asked("/lab", "evil.example").status, 403);
+    let missing = get_page("/lab");
+    assert!(missing.status == 404 && missing.text.contains("is not installed here"));
 }
 
 #[test]

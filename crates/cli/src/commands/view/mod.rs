@@ -1,6 +1,8 @@
 //! `view`: the archive in a browser.
 
 #[cfg(feature = "view")]
+mod lab;
+#[cfg(feature = "view")]
 mod pages;
 
 use std::path::PathBuf;
@@ -21,6 +23,7 @@ use crate::ui::Ui;
 Examples:
   drivelab view
   drivelab view --port 0                 any free port
+  drivelab view --lab lab.html           with the laboratory, a page of scripts/package-web
   ssh -L 8707:localhost:8707 HOST        then open http://localhost:8707/ here, with `view` on HOST")]
 pub(crate) struct ViewArgs {
     /// The port of 127.0.0.1; 0 is any that is free.
@@ -29,6 +32,10 @@ pub(crate) struct ViewArgs {
     /// The folder of results folders whose studies are shown while they run.
     #[arg(long, value_name = "DIR", default_value = "drivelab-results")]
     results: PathBuf,
+    /// The page of the laboratory in a browser, made by scripts/package-web; without this option
+    /// the one that a package of drivelab has installed.
+    #[arg(long, value_name = "FILE")]
+    lab: Option<PathBuf>,
     #[command(flatten)]
     archive: ArchiveArgs,
 }
@@ -49,6 +56,7 @@ pub(crate) fn run(arguments: &ViewArgs, ui: Ui) -> Outcome {
             .because(error)
             .hint("another `drivelab view` may use it; add --port 0 for any free port")
     };
+    let lab = lab::read(arguments.lab.as_deref())?;
     let listener = drivelab_view::bind(arguments.port).map_err(failed)?;
     let address = format!("http://{}/", listener.local_addr().map_err(failed)?);
     if ui.json {
@@ -61,6 +69,7 @@ pub(crate) fn run(arguments: &ViewArgs, ui: Ui) -> Outcome {
     let pages = std::sync::Arc::new(pages::Archived {
         archive: arguments.archive.clone(),
         results: arguments.results.clone(),
+        lab,
     });
     drivelab_view::serve(listener, pages, interrupt::flag()).map_err(failed)?;
     Ok(Exit::Done)

@@ -18,7 +18,7 @@ use drivelab_report::text::Look;
 use drivelab_report::viewer::running::Running;
 use drivelab_report::viewer::{notice, outline};
 use drivelab_study::{Standing, State};
-use drivelab_view::{Chosen, Client, Pages, RUNS_MAX, too_many};
+use drivelab_view::{Chosen, Client, Lab, Pages, RUNS_MAX, too_many};
 
 use crate::commands::archive::history::listed;
 use crate::commands::archive::keep::ArchiveArgs;
@@ -49,6 +49,8 @@ pub(super) struct Archived {
     pub(super) archive: ArchiveArgs,
     /// The folder that contains the results folders.
     pub(super) results: PathBuf,
+    /// The laboratory in a browser, where its page is installed.
+    pub(super) lab: Option<Lab>,
 }
 
 impl Pages for Archived {
@@ -105,6 +107,10 @@ impl Pages for Archived {
         // A stable sort: the latest stays first among equals.
         found.sort_by_key(|study| study.state != "running");
         Ok(found)
+    }
+
+    fn lab(&self) -> Option<&Lab> {
+        self.lab.as_ref()
     }
 
     fn inspection(&self) -> Result<String, Refusal> {
