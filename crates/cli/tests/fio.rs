@@ -84,18 +84,18 @@ fn the_json_has_the_keys_of_the_fio_that_is_installed() {
 #[test]
 fn every_problem_of_a_command_line_is_reported_and_ends_with_the_exit_code_of_fio() {
     let folder = folder();
-    let wrong = ["fio", "--name=x", "--size=1m", "--flow=3", "--badopt=1", "--bs=q"];
+    let wrong = ["fio", "--name=x", "--size=1m", "--prio=3", "--badopt=1", "--bs=q"];
     drivelab(folder.path(), &wrong)
-        .failed(1, &["3 options", "`flow`", "`badopt`", "`q`", "--ignore"]);
+        .failed(1, &["3 options", "`prio`", "`badopt`", "`q`", "--ignore"]);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     drivelab(folder.path(), &["fio"]).failed(1, &["no job is defined", "--name"]);
     drivelab(folder.path(), &["fio", "none.fio"]).failed(1, &["none.fio"]);
     let writes = ["fio", "--readonly", "--name=x", "--size=1m", "--rw=write"];
     drivelab(folder.path(), &writes).failed(1, &["--readonly"]);
-    let waived = ["fio", "--name=x", "--size=64k", "--flow=3", "--ignore", "flow"];
+    let waived = ["fio", "--name=x", "--size=64k", "--prio=3", "--ignore", "prio"];
     let said = drivelab(folder.path(), &waived);
     assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.err.contains("`flow`: ignored, as requested"), "{said:?}");
+    assert!(said.err.contains("`prio`: ignored, as requested"), "{said:?}");
     // A file with foreign data is not written without permission.
     file(folder.path(), "mine", &"words ".repeat(1000));
     let writes = ["fio", "--name=x", "--filename=mine", "--size=4k", "--rw=write"];

@@ -203,9 +203,9 @@ fn each_of_several_jobs_finds_its_steady_state() {
 #[test]
 fn what_a_job_file_cannot_have_is_named_with_its_line() {
     let folder = folder();
-    file(folder.path(), "test.fio", "[a]\nrw=read\nflow=2\n");
+    file(folder.path(), "test.fio", "[a]\nrw=read\nprio=2\n");
     let said = drivelab(folder.path(), &["run", "--job", "test.fio"]);
-    said.failed(2, &["test.fio:3", "`flow`", "`rate_iops`"]);
+    said.failed(2, &["test.fio:3", "`prio`", "`ionice`"]);
 }
 
 const MATRIX: &str = "\

@@ -33,7 +33,8 @@ pub use guard::{GuardError, Membership, Use, sees_all_processes};
 pub use ioengine::IoEngineError;
 pub use jobs::{StartLine, page_size};
 pub use open::{
-    LaidOut, LayoutError, OpenError, Room, lay_out, make_room, may_be_written, open_for_writing,
+    LaidOut, LayoutError, OpenError, Room, free_space, lay_out, make_room, may_be_written,
+    open_for_writing,
 };
 pub use plan::RunPlan;
 pub use program::{LOCALE, Program, ProgramEnd, Ran};

@@ -11,6 +11,7 @@ use drivelab_core::{Request, Target};
 use super::batching::Batching;
 use super::measure::{Meter, UndoneRequest};
 use super::pace::Pacer;
+use super::pace::flow::FlowPart;
 use super::slots::{InFlight, Slots};
 use super::{End, Job, JobOutcome, LoadError, Watch};
 
@@ -65,6 +66,7 @@ pub(super) struct Cycle<'a, T, P, W> {
     batching: Batching,
     meter: Meter,
     watch: &'a mut W,
+    flow: Option<FlowPart<'a>>,
     completed: Vec<Completion>,
     stamp: Stamp,
     /// Requests that may share the stamp before they are handed over.
@@ -141,7 +143,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
     /// Reserves all memory that the loop will need, for a run from `start` on.
     pub(super) fn new(
         target: &'a mut T,
-        job: Job<'_>,
+        job: Job<'a>,
         start: Time,
         pacer: P,
         requests: Requests,
@@ -162,6 +164,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
             batching: Batching::new(job.workload.batches),
             meter: Meter::new(job.workload, start),
             watch,
+            flow: job.flow,
             completed: Vec::with_capacity(depth as usize),
             stamp: job.stamp,
             stamped_together,
@@ -191,6 +194,9 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
         // The time of the drain does not belong to a run that a number of requests ends.
         if end == End::NumberIos {
             self.meter.cut_at_last();
+        }
+        if let Some(flow) = &mut self.flow {
+            flow.leave();
         }
         let unanswered = self.slots.in_use() as u64;
         self.enter_undone();
@@ -351,6 +357,11 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
                 return Ok(now);
             }
             let outstanding = self.slots.in_use() - self.completed.len();
+            if let Some(flow) = &mut self.flow
+                && let Some(again) = flow.wait(now, outstanding)
+            {
+                return Ok(again);
+            }
             if self.target.holds_back() && self.batching.is_full(outstanding) {
                 let ready = self.target.hand_over()?;
                 self.batching.answered(ready, outstanding);
@@ -379,6 +390,9 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
             let op = request.op;
             self.slots.take(InFlight { intended: due, issued: now, op, bytes, waiting: true });
             self.pacer.sent(flush);
+            if let Some(flow) = &mut self.flow {
+                flow.sent();
+            }
             self.owed = self.owed.saturating_sub(u64::from(!flush));
         }
     }

@@ -24,6 +24,7 @@ mod virtual_target;
 mod watch;
 
 pub use marks::few_requests;
+pub use pace::flow::{FlowPart, Flows};
 pub use sharing::{Sharing, seed_of};
 pub use simulate::{Simulation, VirtualJobs, simulate};
 pub use virtual_target::VirtualTarget;
@@ -48,6 +49,8 @@ pub struct Job<'a> {
     pub seed: u64,
     /// The moments at which the time of sending is stamped.
     pub stamp: Stamp,
+    /// Its part of a rate that jobs share.
+    pub flow: Option<FlowPart<'a>>,
 }
 
 /// The results of one job.
@@ -118,7 +121,7 @@ pub fn run<T: Target, W: Watch>(
 /// The workload does not fit the target.
 fn begin<'a, T: Target, W: Watch>(
     target: &'a mut T,
-    job: Job<'_>,
+    job: Job<'a>,
     start: Time,
     watch: &'a mut W,
 ) -> Result<Box<dyn Stepped + 'a>, LoadError> {

@@ -1,5 +1,7 @@
 //! The times at which requests are due.
 
+pub(super) mod flow;
+
 use std::collections::VecDeque;
 
 use drivelab_core::units::{Span, Time};

@@ -17,7 +17,7 @@ use drivelab_core::{Device, JobSchedule, Request, Target};
 use crate::marks::{self, RunFacts};
 use crate::sharing::{Sharing, seed_of};
 use crate::virtual_target::VirtualTarget;
-use crate::{End, Job, JobOutcome, LoadError, Stepped, Watch, begin};
+use crate::{End, Flows, Job, JobOutcome, LoadError, Stepped, Watch, begin};
 
 /// Copies of a job over a modelled drive, or over a part of it.
 #[derive(Debug, Clone, Copy)]
@@ -86,7 +86,8 @@ pub fn simulate<D: Device>(
 ) -> Result<Vec<Simulation>, LoadError> {
     let loaded = match sets {
         [only] if is_alone(only) => {
-            let job = Job { workload: only.workload, seed: only.seed, stamp: Stamp::Io };
+            let job =
+                Job { workload: only.workload, seed: only.seed, stamp: Stamp::Io, flow: None };
             vec![crate::run(target, job, &mut { *control })?]
         }
         _ => take_turns(target, sets, control)?,
@@ -270,6 +271,7 @@ fn take_turns<D: Device>(
     let (backlog, found) = (VecDeque::new(), Vec::new());
     let shared = RefCell::new(Shared { target, inboxes, backlog, found });
     let (over, counts) = (Cell::new(false), Cell::new([0; 3]));
+    let flows = Flows::of(sets.iter().map(|set| (set.schedule, set.numjobs)));
     // The loops borrow these until the end, so all are complete before the first loop begins.
     let mut prepared = Vec::with_capacity(plan.len());
     for (job, planned) in plan.iter().enumerate() {
@@ -280,7 +282,9 @@ fn take_turns<D: Device>(
     }
     let mut states = Vec::new();
     for (planned, (target, watch)) in plan.iter().zip(&mut prepared) {
-        let job = Job { workload: &planned.workload, seed: planned.seed, stamp: Stamp::Io };
+        let Planned { workload, seed, set, .. } = planned;
+        let flow = flows.part(set.schedule);
+        let job = Job { workload, seed: *seed, stamp: Stamp::Io, flow };
         let begins = start + planned.set.schedule.start_delay;
         states.push(Some(State::Loading(begin(target, job, begins, watch)?)));
     }

@@ -1,5 +1,7 @@
 //! Begin and end of the jobs of a run, and their shares of the target.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::units::{Bytes, Span};
@@ -22,4 +24,51 @@ pub struct JobSchedule {
     pub keep_cache: bool,
     /// The first job to finish ends those that run with it (`exitall`).
     pub exit_all: bool,
+    /// Its rate is a share of that of several jobs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow: Option<FlowShare>,
+    /// Jobs that use its file at the same time.
+    #[serde(skip_serializing_if = "FileLock::is_none")]
+    pub lock: FileLock,
+}
+
+/// A job's share of the requests of all jobs of one flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowShare {
+    /// The flow (`flow_id`).
+    pub id: u32,
+    /// Its requests in proportion to those of the others (`flow`); at least 1.
+    pub weight: u32,
+    /// A job that is ahead pauses this long before it looks again (`flow_sleep`).
+    pub sleep: Span,
+}
+
+/// Jobs that may use a file at the same time, each request of a synchronous engine by itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileLock {
+    /// All.
+    #[default]
+    None,
+    /// One.
+    Exclusive,
+    /// All that read, or one that writes.
+    ReadWrite,
+}
+
+impl FileLock {
+    /// True if nothing is locked.
+    pub fn is_none(&self) -> bool {
+        *self == Self::None
+    }
+}
+
+impl fmt::Display for FileLock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "none",
+            Self::Exclusive => "exclusive",
+            Self::ReadWrite => "readwrite",
+        })
+    }
 }

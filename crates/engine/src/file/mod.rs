@@ -3,11 +3,14 @@
 pub(crate) mod buffers;
 pub(crate) mod clock;
 pub(crate) mod contents;
+mod lock;
 mod null;
 pub(crate) mod pattern;
 pub(crate) mod psync;
 
 pub use clock::Clock;
+pub(crate) use lock::FileLocks;
+pub use lock::JobLock;
 pub use null::Null;
 pub use psync::{Calls, Psync};
 
@@ -51,6 +54,8 @@ pub struct TargetSetup {
     pub seed: u64,
     /// The account of a verified run.
     pub account: Option<JobAccount>,
+    /// A lock around each request, of an engine that waits for it.
+    pub lock: Option<JobLock>,
 }
 
 /// The effect on trimmed blocks.

@@ -65,6 +65,9 @@ impl Psync {
     fn perform(&mut self, request: &Request) -> Result<(), IoError> {
         check_range(request, self.job.capacity)?;
         self.prepare(request);
+        // The handle is cloned: the call below borrows all of this target.
+        let lock = self.job.lock.clone();
+        let _held = lock.as_ref().map(|lock| lock.hold(request.op));
         loop {
             match self.call(request) {
                 Ok(moved) => return check_moved(to_move(request), moved as u64),

@@ -21,7 +21,7 @@ use drivelab_core::usage::Census;
 use drivelab_core::workload::{Requests, Workload};
 use drivelab_core::{IoEngine, Target};
 use drivelab_load::marks::TargetFacts;
-use drivelab_load::{self as load, End, Job, JobOutcome, LoadError, Sharing, seed_of};
+use drivelab_load::{self as load, End, Flows, Job, JobOutcome, LoadError, Sharing, seed_of};
 use rustix::thread::CpuSet;
 
 use self::edges::JobEdges;
@@ -29,7 +29,7 @@ use self::process::usable_cpus;
 use self::watch::{JobWatch, RunState};
 use crate::conditions::CountersAround;
 use crate::error::RunError;
-use crate::file::{Calls, Null, Psync, TargetSetup};
+use crate::file::{Calls, FileLocks, Null, Psync, TargetSetup};
 use crate::open::OpenTarget;
 use crate::plan::RunPlan;
 use crate::sys::aio::Aio;
@@ -119,7 +119,10 @@ pub(crate) fn run(
     line: Option<&mut dyn StartLine>,
 ) -> Result<Option<GroupsOutcome>, RunError> {
     let all = groups.iter().map(|group| group.plan.numjobs).sum();
-    let shared = RunState::new(control, census, all, groups.len());
+    let flows = Flows::of(groups.iter().map(|group| (group.plan.conduct, group.plan.numjobs)));
+    let locked = groups.iter().filter(|group| !group.plan.conduct.lock.is_none());
+    let locks = FileLocks::of(locked.filter_map(|group| Some(group.target.identity?.number())));
+    let shared = RunState::new(control, census, all, groups.len(), flows, locks);
     let cpus = usable_cpus();
     let seats: Vec<Seat> = (0..groups.len())
         .flat_map(|group| (0..groups[group].plan.numjobs).map(move |job| Seat { group, job }))
@@ -239,6 +242,7 @@ fn one(
     let workload = groups[seat.group].workload_of(seat.job);
     let account = state.as_ref().map(|state| JobAccount { state: state.clone(), job: seat.job });
     let seed = seed_of(plan.seed, seat.job);
+    let file = target.identity.map(|identity| identity.number());
     let setup = TargetSetup {
         file: target.file.clone(),
         capacity: target.capacity,
@@ -254,8 +258,10 @@ fn one(
         flush_data_only: workload.fdatasync,
         seed,
         account,
+        lock: shared.locks.job(file, plan.conduct.lock, *ioengine),
     };
-    let job = Job { workload: &workload, seed, stamp: plan.stamp };
+    let flow = shared.flows.part(plan.conduct);
+    let job = Job { workload: &workload, seed, stamp: plan.stamp, flow };
     let edges = JobEdges { schedule: plan.conduct, file: &target.file };
     let (group, device) = (seat.group, target.number());
     let watch = JobWatch { shared, thread, group, device, told: [0; 3], waited: Span::ZERO };
@@ -330,7 +336,8 @@ mod tests {
             let stop = AtomicBool::new(false);
             let control = Control::silent(&stop);
             let quiet = Quiet(Vec::new());
-            let shared = RunState::new(&control, &quiet, 3, 1);
+            let (flows, locks) = (Flows::default(), FileLocks::default());
+            let shared = RunState::new(&control, &quiet, 3, 1, flows, locks);
             let work = |number| {
                 assert!(number != 1 || !before, "the job died");
                 if !shared.gate.pass() {

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use drivelab_core::control::{Control, Event, Phase, Progress};
 use drivelab_core::units::Span;
 use drivelab_core::usage::{Census, DeviceNumber};
-use drivelab_load::Watch;
+use drivelab_load::{Flows, Watch};
 
 use super::gate::Gate;
 use super::process::{process_cpu, waited};
 use crate::conditions::CounterLog;
-use crate::file::Clock;
+use crate::file::{Clock, FileLocks};
 
 /// The state of a run that every job sees.
 pub(super) struct RunState<'a> {
@@ -32,6 +32,10 @@ pub(super) struct RunState<'a> {
     pub(super) waited: AtomicU64,
     pub(super) counters: Mutex<CounterLog>,
 }
+    /// The rates that jobs share.
+    pub(super) flows: Flows,
+    /// The locks of their files.
+    pub(super) locks: FileLocks,
 
 impl<'a> RunState<'a> {
     pub(super) fn new(
@@ -40,6 +44,8 @@ impl<'a> RunState<'a> {
         jobs: u32,
         groups: usize,
     ) -> Self {
+        flows: Flows,
+        locks: FileLocks,
         Self {
             control,
             census,
@@ -54,6 +60,8 @@ impl<'a> RunState<'a> {
             waited: AtomicU64::new(0),
             counters: Mutex::new(CounterLog::new(groups)),
         }
+            flows,
+            locks,
     }
 }
 

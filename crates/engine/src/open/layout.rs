@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
 use std::io::{self, Seek as _, SeekFrom, Write};
 use std::ops::Range;
+use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -17,6 +18,8 @@ use drivelab_core::control::{Control, Event, Phase, Progress};
 use drivelab_core::label::SECTOR;
 use drivelab_core::units::{Bytes, Span};
 use drivelab_files::{Folder, Identity};
+
+use rustix::fs::{Mode, OFlags};
 
 use super::error::OpenError;
 use super::unmade::LayoutError;
@@ -213,8 +216,15 @@ pub(super) fn fill(
     Ok(())
 }
 
-/// Space that an ordinary user may still use on the file's file system.
-fn free_bytes(file: &File) -> io::Result<Bytes> {
+/// Space that an ordinary user may still use on the file system of `path`.
+///
+/// # Errors
+/// There is nothing of that name, or its file system does not answer.
+pub fn free_space(path: &Path) -> io::Result<Bytes> {
+    free_bytes(rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?)
+}
+
+fn free_bytes(file: impl AsFd) -> io::Result<Bytes> {
     let system = rustix::fs::fstatvfs(file)?;
     Ok(Bytes::new(system.f_bavail.saturating_mul(system.f_frsize)))
 }

@@ -12,7 +12,7 @@ mod writing;
 
 pub use error::OpenError;
 use file_system::file_system_of;
-pub use layout::LaidOut;
+pub use layout::{LaidOut, free_space};
 pub use unmade::LayoutError;
 pub use writing::{Room, make_room, may_be_written, open_for_writing};
 

@@ -50,6 +50,7 @@ pub fn lend<T>(
         flush_data_only: plan.workload.fdatasync,
         seed: plan.seed,
         account: None,
+        lock: None,
     };
     let mut lent: Box<dyn Target> = match group.ioengine {
         IoEngine::IoUring => {

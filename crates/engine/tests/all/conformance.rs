@@ -168,6 +168,7 @@ fn job(file: File, iodepth: u32) -> TargetSetup {
         flush_data_only: true,
         seed: 1,
         account: None,
+        lock: None,
     }
 }
 

@@ -18,6 +18,7 @@ use drivelab_load::seed_of;
 use serde_json::{Value, json};
 
 use super::check::forbidden;
+use super::filled;
 use super::written::{self, Written};
 use crate::input;
 use crate::interrupt;
@@ -127,6 +128,8 @@ impl Jobs {
             lengths.push(of_job.len());
             plans_of_all.extend(of_job);
         }
+        let instead = self.request.target.as_deref();
+        filled::resolve(&mut self.all, instead, drivelab_engine::free_space)?;
         written::share(&mut plans_of_all)?;
         debug_assert_eq!(lengths.iter().sum::<usize>(), plans_of_all.len(), "each is of one job");
         let times = plans_of_all
@@ -471,6 +474,10 @@ fn plans(
             polling: if is_modelled { Polling::default() } else { job.polling },
             direct: job.direct || is_modelled,
             allow_overwrite: request.permissions.overwrite,
+        if is_modelled && !job.conduct.lock.is_none() {
+            let wrong = format!("[{}] `lockfile`: a modelled drive has no file to lock", job.name);
+            return Err(Refusal::request(wrong).hint("omit `lockfile`, or name a file"));
+        }
             allow_destructive: request.permissions.allow_destructive.clone(),
             ..RunPlan::new(path, workload)
         })

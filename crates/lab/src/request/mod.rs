@@ -2,6 +2,7 @@
 
 mod answer;
 mod check;
+mod filled;
 pub mod jobs;
 mod run;
 pub mod verification;

@@ -99,7 +99,7 @@ fn of_load(work: &mut Work, load: &Workload) {
 
 /// Sets the number of jobs, and their way of doing I/O.
 fn of_jobs(work: &mut Work, config: &RunConfig) {
-    let JobSchedule { start_delay, offset_increment, end_fsync, keep_cache, exit_all } =
+    let JobSchedule { start_delay, offset_increment, end_fsync, keep_cache, exit_all, flow, lock } =
         config.conduct;
     work.set("numjobs", config.numjobs);
     work.set_switch("direct", config.direct);
@@ -114,6 +114,10 @@ fn of_jobs(work: &mut Work, config: &RunConfig) {
     work.set_switch("end_fsync", end_fsync);
     work.set_switch("invalidate", !keep_cache);
     work.set_switch("exitall", exit_all);
+    work.set("flow", or_none(flow.map(|share| share.weight)));
+    work.set("flow_id", or_none(flow.map(|share| share.id)));
+    work.set("flow_sleep", or_none(flow.map(|share| share.sleep)));
+    work.set("lockfile", lock);
 }
 
 fn or_none(value: Option<impl std::fmt::Display>) -> String {

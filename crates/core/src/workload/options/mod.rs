@@ -98,8 +98,8 @@ fn example(option: &str) -> Option<&'static str> {
     }
 }
 
-/// More outstanding requests than any device queue; a reasonable limit for one ring.
-const IODEPTH_MAX: u32 = 4096;
+/// More outstanding requests than any device queue; job files in use ask for 8192.
+const IODEPTH_MAX: u32 = 8192;
 /// Beyond this rate no clock can distinguish arrivals.
 const RATE_MAX: u64 = 1_000_000_000;
 

@@ -91,7 +91,7 @@ impl Ring {
     /// The registered piece of memory that contains the buffer with that index.
     #[inline]
     fn piece_of(&self, number: usize) -> u16 {
-        u16::try_from(number >> self.piece).expect("at most two pieces for each of 4096 slots")
+        u16::try_from(number >> self.piece).expect("at most two pieces for each of 8192 slots")
     }
 }
 

@@ -17,6 +17,8 @@ pub struct Extent {
     pub(super) io_size: Option<Part>,
     /// Number of passes through the region.
     pub(super) loops: u64,
+    /// Without a size, its file takes the free space of the file system.
+    pub(super) fills: bool,
     /// Only time ends the job.
     pub(super) time_based: bool,
 }

@@ -5,6 +5,7 @@ use drivelab_core::workload::WorkloadOptions;
 use drivelab_core::{JobSchedule, Polling};
 
 use super::extent::{Extent, ExtentError};
+use super::number::Part;
 
 /// One job section, completed with fio's defaults and those of `[global]`.
 #[derive(Debug, Clone, PartialEq)]
@@ -127,6 +128,19 @@ impl FileJob {
             "{name}: (g={group}): rw={rw}, bs=(R) {least}B-{most}B, (W) {least}B-{most}B, (T) \
              {least}B-{most}B, ioengine={ioengine}, iodepth={depth}\n{more}"
         )
+    }
+
+    /// True if its file takes the free space of its file system (`fill_device`).
+    pub fn fills(&self) -> bool {
+        self.extent.fills && self.extent.size.is_none()
+    }
+
+    /// Sets the end of its file, of which it uses all behind its `offset`.
+    pub fn fill_to(&mut self, end: Bytes) {
+        debug_assert!(self.fills(), "the job has no size yet");
+        let offset = self.extent.offset.and_then(|offset| offset.of(Some(end)));
+        let size = end.get().saturating_sub(offset.unwrap_or_default().get());
+        self.extent.size = Some(Part::Bytes(Bytes::new(size)));
     }
 
     /// The workload for a target of `length`, or for one that has yet to be created.

@@ -2,6 +2,7 @@
 
 mod kinds;
 mod several;
+mod shared;
 mod whole;
 
 use super::{FileJob, Reading, Verify, parse};

@@ -4,6 +4,7 @@
 //! [`OWN`] with the function that sets it, or has no effect, or is refused. Suggestions come from
 //! these four lists, so they include every name that is read.
 
+mod flow;
 mod noted;
 mod zones;
 
@@ -98,6 +99,13 @@ const OWN: &[(&[&str], Setter)] = &[
     (&["time_based"], |job, key, value| store(switch(key, value)?, &mut job.extent.time_based)),
     (&["end_fsync"], |job, key, value| store(switch(key, value)?, &mut job.conduct.end_fsync)),
     (&["fsync_on_close"], |job, key, value| store(switch(key, value)?, &mut job.fsync_on_close)),
+    (&["flow"], |job, key, value| flow::set_weight(job, key, value)),
+    (&["flow_id"], |job, key, value| store(count(job.base, key, value)?, &mut job.flow.id)),
+    (&["flow_sleep"], |job, key, value| store(time(key, value, "us")?, &mut job.flow.sleep)),
+    (&["lockfile"], |job, key, value| store(flow::lock(key, value)?, &mut job.conduct.lock)),
+    (&["fill_device", "fill_fs"], |job, key, value| {
+        store(switch(key, value)?, &mut job.extent.fills)
+    }),
     (&["exitall"], |job, key, value| store(switch(key, value)?, &mut job.conduct.exit_all)),
     (&["stonewall", "wait_for_previous"], |job, key, value| {
         store(switch(key, value)?, &mut job.stonewall)

@@ -135,6 +135,7 @@ pub(super) const WITHOUT_EFFECT: &[(&[&str], &str)] = &[
         "a missed rate is marked in the result and does not end the job, as it would in fio",
     ),
     (&["thinktime_blocks_type"], "think time starts at the completion"),
+    (&["flow_watermark"], "it has had no effect since fio 3.23: `flow` is a weight"),
     (&["steadystate_check_interval", "ss_interval"], "steady state is checked once per second"),
     (
         &[
@@ -192,7 +193,6 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
         &["latency_target", "latency_window", "latency_percentile", "latency_run"],
         "compare depths with `drivelab study`, or give each a section with `stonewall`",
     ),
-    (&["fill_device", "fill_fs"], "give `size`, or omit it to use the whole device"),
     (
         &[
             "cmdprio_percentage",
@@ -212,8 +212,7 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
     ),
     (&["ioscheduler"], "set it first: echo NAME > /sys/block/sdX/queue/scheduler"),
     (&["exec_prerun", "exec_postrun"], "run that command yourself, before or after"),
-    (&["profile", "opendir", "lockfile"], "write out what it stands for"),
-    (&["flow", "flow_id", "flow_sleep", "flow_watermark"], "give each job its own `rate_iops`"),
+    (&["profile", "opendir"], "write out what it stands for"),
     (
         &[
             "zonecapacity",

@@ -1,6 +1,8 @@
 //! A section during reading.
 
+mod flow;
 mod several;
+mod shared;
 mod zones;
 
 use super::extent::Extent;
@@ -11,6 +13,7 @@ use super::problem::At;
 use drivelab_core::units::{Bytes, Ratio, Span};
 use drivelab_core::workload::{BlockSizes, Rw, WorkloadOptions};
 use drivelab_core::{JobSchedule, Polling, Refusal};
+use flow::Flow;
 use zones::Zones;
 
 /// The longest path that the kernel accepts (`PATH_MAX`).
@@ -65,6 +68,7 @@ pub(super) struct Section {
     pub(super) no_overlap: bool,
     pub(super) numjobs: Option<u32>,
     pub(super) conduct: JobSchedule,
+    pub(super) flow: Flow,
     /// As `end_fsync`: fio flushes at the end of a job for either, and once for both.
     pub(super) fsync_on_close: bool,
     pub(super) seed: Option<u64>,
@@ -127,6 +131,7 @@ impl Section {
         let verify = self.verified(rw)?;
         self.sharing(rw);
         self.counts(rw);
+        self.shared(parts)?;
         if self.extent.time_based && self.workload.runtime.is_none() {
             self.note("time_based", "without `runtime` the job ends after its full size");
             self.extent.time_based = false;

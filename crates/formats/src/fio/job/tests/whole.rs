@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn all_problems_are_reported_together_and_each_once() {
-    let text = "[global]\nrate_iops=5,0\nrw=randrw\nflow=2\n[a]\niodpeth=4\nbs=x\n[b]\n[c]\nsync=2";
+    let text = "[global]\nrate_iops=5,0\nrw=randrw\nprio=2\n[a]\niodpeth=4\nbs=x\n[b]\n[c]\nsync=2";
     let errors = parse("f", text, &Reading::new(&|_| None)).unwrap_err();
     let lines: Vec<usize> = errors.iter().map(|error| error.line).collect();
     // What follows from a wrong option is not reported, too; `[b]` has none of its own.
@@ -20,7 +20,7 @@ fn an_option_may_be_waived_by_its_name() {
     let jobs = parse("f", "[a]\nsize=1m\nverify=md5\nno_such=1", &reading).unwrap();
     assert_eq!(jobs[0].notes.len(), 2, "{:?}", jobs[0].notes);
     assert!(jobs[0].notes[0].starts_with("`verify`: ignored"), "{:?}", jobs[0].notes);
-    parse("f", "[a]\nsize=1m\nflow=2", &reading).unwrap_err();
+    parse("f", "[a]\nsize=1m\nprio=2", &reading).unwrap_err();
 }
 
 #[test]
