@@ -245,3 +245,57 @@ fn files_may_be_created_only() {
     assert_eq!(said.json()["total"]["ios"], 16);
     assert!(folder.path().join("c.0.0").exists());
 }
+
+/// The reads of a job of a report.
+fn made(report: &Value, job: usize) -> u64 {
+    report["jobs"][job]["read"]["total_ios"].as_u64().unwrap()
+}
+
+#[test]
+fn jobs_of_a_flow_keep_their_proportion() {
+    let folder = folder();
+    let job = "[global]\nrw=read\nsize=64k\nbs=4k\nioengine=null\ntime_based\nruntime=1\n\
+               [a]\nflow=3\n[b]\nflow=1\n";
+    file(folder.path(), "flow.fio", job);
+    let said = drivelab(folder.path(), &["fio", "--output-format=json", "flow.fio"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let report = said.json();
+    let [heavy, light] = [0, 1].map(|job| made(&report, job));
+    // The last to end is alone for a moment.
+    assert!(light > 0 && (light * 27..=light * 33).contains(&(heavy * 10)), "{heavy} {light}");
+}
+
+#[test]
+fn a_lock_is_refused_where_there_is_no_file() {
+    let folder = folder();
+    let locked = ["fio", "--name=x", "--rw=write", "--size=64k", "--lockfile=exclusive"];
+    let said =
+        drivelab(folder.path(), &[&locked[..], &["--numjobs=2", "--filename=data"]].concat());
+    assert_eq!(said.code, 0, "{said:?}");
+    let modelled = [&locked[..], &["--filename=drive:generic-nvme"]].concat();
+    drivelab(folder.path(), &modelled).failed(1, &["`lockfile`", "modelled drive"]);
+}
+
+#[test]
+fn reports_follow_one_another_while_a_job_runs() {
+    let folder = folder();
+    let job = "[global]\nrw=randread\nsize=64k\nioengine=null\ntime_based\nruntime=1\n\
+               [a]\n[b]\nstonewall\n";
+    file(folder.path(), "two.fio", job);
+    let runs = ["fio", "--status-interval=200ms", "two.fio"];
+    let said = drivelab(folder.path(), &[&runs[..], &["--output-format=json"]].concat());
+    assert_eq!(said.code, 0, "{said:?}");
+    let reports = serde_json::Deserializer::from_str(&said.out).into_iter::<Value>();
+    let reports: Vec<Value> = reports.collect::<Result<_, _>>().unwrap();
+    let ios: [Vec<u64>; 2] =
+        [0, 1].map(|job| reports.iter().map(|report| made(report, job)).collect());
+    assert!(reports.len() >= 2, "{said:?}");
+    assert!(ios.iter().all(|of_job| of_job.is_sorted()), "{ios:?}");
+    // Before it begins, a job has zeros.
+    assert_eq!(ios[1][0], 0);
+    let file = ["--output=report", "--output-format=terse"];
+    let said = drivelab(folder.path(), &[&runs[..], &file].concat());
+    assert_eq!((said.code, said.out.as_str()), (0, ""), "{said:?}");
+    let text = fs::read_to_string(folder.path().join("report")).unwrap();
+    assert!(text.lines().filter(|line| line.starts_with("3;fio-")).count() >= 4, "{text}");
+}

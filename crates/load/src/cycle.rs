@@ -429,5 +429,9 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
         let (ios, bytes, errors) = (tally.ios(), tally.bytes(), tally.errors);
         let phase = self.phase;
         self.watch.tick(&Progress { phase, elapsed, whole, ios, bytes, errors });
+        if let Some(question) = self.watch.question() {
+            let tally = self.meter.so_far(self.clock);
+            self.watch.answer(question, tally);
+        }
     }
 }

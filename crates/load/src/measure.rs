@@ -274,13 +274,26 @@ impl Meter {
     /// The counts, once everything is drained.
     pub(super) fn finish(&mut self, now: Time) -> Tally {
         self.cut(now);
-        self.tally.elapsed = self.end.since(self.from);
+        let tally = std::mem::take(&mut self.tally);
+        self.closed(tally, self.end)
+    }
+
+    /// The counts of a run that goes on, as if it ended `now`.
+    pub(super) fn so_far(&mut self, now: Time) -> Tally {
+        self.settle();
+        self.closed(self.tally.clone(), now.min(self.end))
+    }
+
+    /// Counts whose measured time ends at `end`.
+    fn closed(&self, mut tally: Tally, end: Time) -> Tally {
+        debug_assert!(end <= self.end, "nothing is measured after the end");
+        tally.elapsed = end.since(self.from);
         // Seconds in which nothing completed are part of the series.
-        let whole = self.tally.elapsed.ns().div_ceil(NS_PER_S);
-        self.tally.series.finish(whole);
+        let whole = tally.elapsed.ns().div_ceil(NS_PER_S);
+        tally.series.finish(whole);
         let whole = usize::try_from(whole).unwrap_or(usize::MAX).min(self.seconds_max);
-        self.tally.seconds.resize(whole, Second::default());
-        std::mem::take(&mut self.tally)
+        tally.seconds.resize(whole, Second::default());
+        tally
     }
 
     /// Time since measuring began, and how long it lasts.

@@ -1,9 +1,13 @@
 //! The control of long work: the user's request to stop, work that must stay whole, and events on
 //! the way. Every instrument takes one [`Control`].
 
+mod snapshots;
+
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
+
+pub use snapshots::Snapshots;
 
 use crate::units::Span;
 
@@ -116,12 +120,13 @@ pub struct Control<'a> {
     stop: &'a AtomicBool,
     observer: &'a dyn Observer,
     shields: Option<&'a Shields>,
+    snapshots: Option<&'a Snapshots>,
 }
 
 impl<'a> Control<'a> {
     /// Work that ends with the results so far once `stop` is set, and reports to `observer`.
     pub const fn new(stop: &'a AtomicBool, observer: &'a dyn Observer) -> Self {
-        Self { stop, observer, shields: None }
+        Self { stop, observer, shields: None, snapshots: None }
     }
 
     /// The same without an observer.
@@ -152,7 +157,18 @@ impl<'a> Control<'a> {
     where
         'a: 'b,
     {
-        Control { stop: self.stop, observer, shields: self.shields }
+        Control { stop: self.stop, observer, shields: self.shields, snapshots: self.snapshots }
+    }
+
+    /// The same work, whose jobs hand over their counts when they are asked.
+    #[must_use]
+    pub const fn asked_by(self, snapshots: &'a Snapshots) -> Self {
+        Self { snapshots: Some(snapshots), ..self }
+    }
+
+    /// A reader of the counts of its jobs.
+    pub const fn snapshots(&self) -> Option<&'a Snapshots> {
+        self.snapshots
     }
 
     /// True if the user asked to stop.

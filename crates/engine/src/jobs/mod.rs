@@ -264,7 +264,8 @@ fn one(
     let job = Job { workload: &workload, seed, stamp: plan.stamp, flow };
     let edges = JobEdges { schedule: plan.conduct, file: &target.file };
     let (group, device) = (seat.group, target.number());
-    let watch = JobWatch { shared, thread, group, device, told: [0; 3], waited: Span::ZERO };
+    let watch =
+        JobWatch { shared, thread, group, device, told: [0; 3], answered: 0, waited: Span::ZERO };
     match ioengine {
         IoEngine::IoUring => {
             let what = ioengine.to_string();
@@ -317,6 +318,9 @@ fn together<T: Target>(
     shared.over.fetch_or(edges.schedule.exit_all, Ordering::Relaxed);
     if edges.schedule.end_fsync && job.workload.rw.sends() {
         edges.flush(&mut target, &mut loaded);
+    }
+    if let Some(snapshots) = shared.control.snapshots() {
+        snapshots.end(watch.thread as usize, loaded.tally.clone());
     }
     Ok(Some(loaded))
 }

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use drivelab_core::control::{Control, Event, Phase, Progress};
+use drivelab_core::record::Tally;
 use drivelab_core::units::Span;
 use drivelab_core::usage::{Census, DeviceNumber};
 use drivelab_load::{Flows, Watch};
@@ -31,11 +32,11 @@ pub(super) struct RunState<'a> {
     /// Nanoseconds that jobs waited for a processor during their measurement.
     pub(super) waited: AtomicU64,
     pub(super) counters: Mutex<CounterLog>,
-}
     /// The rates that jobs share.
     pub(super) flows: Flows,
     /// The locks of their files.
     pub(super) locks: FileLocks,
+}
 
 impl<'a> RunState<'a> {
     pub(super) fn new(
@@ -43,9 +44,9 @@ impl<'a> RunState<'a> {
         census: &'a dyn Census,
         jobs: u32,
         groups: usize,
-    ) -> Self {
         flows: Flows,
         locks: FileLocks,
+    ) -> Self {
         Self {
             control,
             census,
@@ -59,9 +60,9 @@ impl<'a> RunState<'a> {
             cpu_end: AtomicU64::new(0),
             waited: AtomicU64::new(0),
             counters: Mutex::new(CounterLog::new(groups)),
-        }
             flows,
             locks,
+        }
     }
 }
 
@@ -73,6 +74,8 @@ pub(super) struct JobWatch<'a> {
     pub(super) device: Option<DeviceNumber>,
     /// Its contribution to [`RunState::counts`].
     pub(super) told: [u64; 3],
+    /// The last question for its counts that it answered.
+    pub(super) answered: u64,
     /// The time that it had waited for a processor when it began to measure.
     pub(super) waited: Span,
 }
@@ -111,6 +114,18 @@ impl Watch for JobWatch<'_> {
                 self.note(false);
             }
             Phase::LayOut | Phase::Ramp => {}
+        }
+    }
+
+    fn question(&self) -> Option<u64> {
+        let asked = self.shared.control.snapshots()?.asked();
+        (asked > self.answered).then_some(asked)
+    }
+
+    fn answer(&mut self, question: u64, tally: Tally) {
+        self.answered = question;
+        if let Some(snapshots) = self.shared.control.snapshots() {
+            snapshots.answer(self.thread as usize, question, tally);
         }
     }
 

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use super::check::forbidden;
 use super::filled;
 use super::written::{self, Written};
+use crate::attached;
 use crate::input;
 use crate::interrupt;
 use crate::measure::{self, LINUX};
@@ -74,6 +75,24 @@ pub struct Group {
     lengths: Vec<usize>,
 }
 
+impl Group {
+    /// The number of copies of each of its jobs.
+    pub fn copies(&self) -> Vec<u32> {
+        let mut plans = self.plans.iter();
+        let of_jobs = self.lengths.iter();
+        of_jobs.map(|length| plans.by_ref().take(*length).map(|plan| plan.numjobs).sum()).collect()
+    }
+
+    /// The disks under the targets of its jobs.
+    pub fn disks(&self) -> Vec<String> {
+        let mut paths: Vec<&Path> = self.plans.iter().map(|plan| &*plan.path).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        let attached = paths.into_iter().map(attached::to_path);
+        attached.flat_map(|it| it.devices).map(|device| device.name).collect()
+    }
+}
+
 impl Jobs {
     /// Reads the jobs; nothing is made yet.
     pub fn new(mut request: JobRequest) -> Result<Self, Refusal> {
@@ -109,6 +128,8 @@ impl Jobs {
 
     /// Makes the files that do not exist and are too small as their first job would make them.
     pub fn lay_out(&mut self) -> Result<(), Refusal> {
+        let instead = self.request.target.as_deref();
+        filled::resolve(&mut self.all, instead, drivelab_engine::free_space)?;
         self.laid_out = lay_out_for_all(&self.all, &self.request)?;
         if self.all.iter().any(|job| job.create_only) {
             self.laid_out.iter_mut().for_each(LaidOut::keep);
@@ -128,8 +149,6 @@ impl Jobs {
             lengths.push(of_job.len());
             plans_of_all.extend(of_job);
         }
-        let instead = self.request.target.as_deref();
-        filled::resolve(&mut self.all, instead, drivelab_engine::free_space)?;
         written::share(&mut plans_of_all)?;
         debug_assert_eq!(lengths.iter().sum::<usize>(), plans_of_all.len(), "each is of one job");
         let times = plans_of_all
@@ -199,6 +218,17 @@ impl Jobs {
     pub fn counted(&self) -> impl Iterator<Item = (&FileJob, &[Tally], &RunRecord)> {
         let run = self.tallies.iter().zip(&self.records);
         self.all.iter().zip(run).map(|(job, (tallies, record))| (job, &**tallies, record))
+    }
+
+    /// The jobs that have not run yet.
+    pub fn left(&self) -> &[FileJob] {
+        &self.all[self.records.len()..]
+    }
+
+    /// True if a job runs on a modelled drive, in virtual time.
+    pub fn is_modelled(&self) -> bool {
+        let mut targets = self.all.iter().flat_map(|job| targets(job, &self.request));
+        targets.any(|target| target.starts_with(target::PREFIX))
     }
 
     /// The value of an option of a job, as written.
@@ -444,6 +474,10 @@ fn plans(
         let (copy, part) = (at / job.parts, at % job.parts);
         let drive = drives.find(target, job.seed)?;
         let is_modelled = drive.is_some();
+        if is_modelled && !job.conduct.lock.is_none() {
+            let wrong = format!("[{}] `lockfile`: a modelled drive has no file to lock", job.name);
+            return Err(Refusal::request(wrong).hint("omit `lockfile`, or name a file"));
+        }
         let (path, length) = match drive {
             Some((name, capacity)) => (name, Some(capacity)),
             None if ioengine == IoEngine::Null => (target.into(), None),
@@ -474,10 +508,6 @@ fn plans(
             polling: if is_modelled { Polling::default() } else { job.polling },
             direct: job.direct || is_modelled,
             allow_overwrite: request.permissions.overwrite,
-        if is_modelled && !job.conduct.lock.is_none() {
-            let wrong = format!("[{}] `lockfile`: a modelled drive has no file to lock", job.name);
-            return Err(Refusal::request(wrong).hint("omit `lockfile`, or name a file"));
-        }
             allow_destructive: request.permissions.allow_destructive.clone(),
             ..RunPlan::new(path, workload)
         })

@@ -1,24 +1,26 @@
 //! `fio`: fio's command line as it is, with results in fio's forms.
 
+mod results;
+mod status;
+
 use std::io::IsTerminal as _;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
-use drivelab_core::Span;
-use drivelab_core::record::Tally;
-use drivelab_formats::fio::job::{Call, Eta, FileJob, OutputFormat, Program};
-use drivelab_host::root::Root;
-use drivelab_host::watch::{self, Sample};
-use drivelab_lab::archive::{entries, now_ms};
+use drivelab_core::{Refusal, Span};
+use drivelab_formats::fio::job::{Call, Eta, OutputFormat, Program};
+use drivelab_lab::archive::entries;
 use drivelab_lab::interrupt;
 use drivelab_lab::request::Permissions;
 use drivelab_lab::request::jobs::{JobRequest, Jobs, Source};
-use drivelab_report::fio::{self, About, Disk, Job, Results, TerseVersion};
+use drivelab_report::fio::{self, Results, TerseVersion};
 
 use crate::commands::archive::keep::KeepArgs;
 use crate::exit::{Exit, Outcome};
 use crate::output;
 use crate::ui::{Progress, Ui, show_failure};
+use results::{Activity, State};
+use status::{Reports, Status};
 
 /// Run fio's command line as it is: `alias fio='drivelab fio'`.
 ///
@@ -86,27 +88,37 @@ fn carry_out(call: Call, ui: Ui) -> Outcome {
         return Ok(Exit::Done);
     }
     jobs.lay_out()?;
-    let (root, begun) = (Root::new("/"), Instant::now());
-    let before = Sample::of_all(&root);
+    let activity = Activity::begin();
+    let reports = Reports::following(banner(&jobs, &program));
+    let output = Output { program: &program, reports, ui };
     while !interrupt::requested()
         && let Some(group) = jobs.next_group()?
     {
         let progress = shown(group.time, &group.name, &program);
-        jobs.carry_out(&group, &progress.control())?;
+        let Some(every) = program.status_interval.filter(|_| !jobs.is_modelled()) else {
+            jobs.carry_out(&group, &progress.control())?;
+            continue;
+        };
+        let state = State::of(&jobs, &group);
+        let status = Status::new(Duration::from_nanos(every.ns()), state.copies());
+        let carried = status.during(
+            |snapshots| jobs.carry_out(&group, &progress.control().asked_by(snapshots)),
+            |running| {
+                // A failure is that of the result, which follows.
+                let results = state.results(running, activity.of(&state.disks));
+                let _ = output.show(&results);
+            },
+        );
+        carried?;
     }
-    let active = disks(&jobs, &before, &Sample::of_all(&root), begun.elapsed());
-    finish(&jobs, &program, active, ui)
+    finish(&jobs, &activity, &output)
 }
 
 /// The progress of a group, as `--eta` and `--eta-newline` have it.
 fn shown(time: Span, name: &str, program: &Program) -> Progress {
     let progress = Progress::time(Duration::from_nanos(time.ns()), name);
     let is_seen = std::io::stderr().is_terminal();
-    let [every, status] = [program.eta_newline, program.status_interval]
-        .map(|every| every.map(|every| Duration::from_nanos(every.ns())));
-    if let Some(every) = status {
-        return progress.in_lines(every);
-    }
+    let every = program.eta_newline.map(|every| Duration::from_nanos(every.ns()));
     match (program.eta, every) {
         (Eta::Never, _) => progress.silent(),
         (Eta::Auto, Some(every)) if is_seen => progress.in_lines(every),
@@ -138,7 +150,8 @@ fn notes(jobs: &Jobs, program: &Program, ui: Ui) {
 }
 
 /// Shows the results, and says what they are not.
-fn finish(jobs: &Jobs, program: &Program, disks: Vec<Disk>, ui: Ui) -> Outcome {
+fn finish(jobs: &Jobs, activity: &Activity, output: &Output<'_>) -> Outcome {
+    let Output { program, ui, .. } = output;
     let mut said = Vec::new();
     for record in jobs.records() {
         for mark in &record.marks {
@@ -157,14 +170,8 @@ fn finish(jobs: &Jobs, program: &Program, disks: Vec<Disk>, ui: Ui) -> Outcome {
         several => entries::jobs(jobs.name(), &jobs.document(), several),
     };
     let keep = KeepArgs::usual(program.no_archive);
-    let kept = if kept.is_empty() { Exit::Done } else { keep.keep(kept, ui) };
-    let text = text_of(jobs, &results(jobs, disks), program);
-    match &program.output {
-        Some(path) => output::write(path, &text, &output::FIO)?,
-        None => {
-            ui.document(text.trim_end_matches('\n'))?;
-        }
-    }
+    let kept = if kept.is_empty() { Exit::Done } else { keep.keep(kept, *ui) };
+    output.show(&results::of_done(jobs, activity.of(&results::disks(jobs))))?;
     if interrupt::requested() {
         ui.warn("interrupted: the figures cover the time before the interruption");
         return Ok(Exit::Interrupted);
@@ -179,7 +186,31 @@ fn finish(jobs: &Jobs, program: &Program, disks: Vec<Disk>, ui: Ui) -> Outcome {
     Ok(if has_failed { Exit::No } else { kept })
 }
 
-fn text_of(jobs: &Jobs, results: &Results, program: &Program) -> String {
+/// Results of a call, one or several: with `--status-interval` one follows the other.
+struct Output<'a> {
+    program: &'a Program,
+    reports: Reports,
+    ui: Ui,
+}
+
+impl Output<'_> {
+    fn show(&self, results: &Results) -> Result<(), Refusal> {
+        let text = text_of(results, self.program);
+        if let Some(path) = &self.program.output {
+            return output::write(path, self.reports.all_with(&text), &output::FIO);
+        }
+        let text = self.reports.next(&text);
+        self.ui.document(text.trim_end_matches('\n')).map(drop)
+    }
+}
+
+/// The list of jobs that precedes a text.
+fn banner(jobs: &Jobs, program: &Program) -> String {
+    let is_text = program.formats.is_empty() || program.formats.contains(&OutputFormat::Normal);
+    if is_text { jobs.banner() } else { String::new() }
+}
+
+fn text_of(results: &Results, program: &Program) -> String {
     let formats = match &program.formats[..] {
         [] => &[OutputFormat::Normal],
         asked => asked,
@@ -187,7 +218,6 @@ fn text_of(jobs: &Jobs, results: &Results, program: &Program) -> String {
     // As in fio, the text comes first and terse lines after it.
     let mut text = String::new();
     if formats.contains(&OutputFormat::Normal) {
-        text += &jobs.banner();
         text += &fio::normal(results);
     }
     if formats.contains(&OutputFormat::Terse) {
@@ -205,60 +235,4 @@ fn terse_version(program: &Program) -> TerseVersion {
         5 => TerseVersion::Five,
         _ => TerseVersion::Three,
     }
-}
-
-fn results(jobs: &Jobs, disks: Vec<Disk>) -> Results {
-    let mut all: Vec<(About, Tally)> = Vec::new();
-    let mut open_group = None;
-    for (job, tallies, _) in jobs.counted() {
-        let is_together = jobs.said(job, "group_reporting").is_some_and(|value| value != "0");
-        for tally in tallies {
-            match all.last_mut().filter(|_| is_together && open_group == Some(job.group)) {
-                Some((about, sum)) => {
-                    about.jobs += 1;
-                    sum.merge(tally);
-                }
-                None => all.push((about(jobs, job), tally.clone())),
-            }
-            open_group = is_together.then_some(job.group);
-        }
-    }
-    let jobs_of = all.into_iter().map(|(about, tally)| Job::of(about, &tally));
-    let global = jobs.global().to_vec();
-    Results { unix_ms: now_ms(), global, jobs: jobs_of.collect(), disks }
-}
-
-fn about(jobs: &Jobs, job: &FileJob) -> About {
-    let percentiles = jobs.said(job, "percentile_list").unwrap_or_default().split(':');
-    let percentiles = percentiles.filter_map(|percent| percent.trim().parse().ok());
-    About {
-        name: job.name.clone(),
-        group: job.group,
-        jobs: 1,
-        options: job.options.clone(),
-        iodepth: job.workload.iodepth.unwrap_or(1),
-        percentiles: percentiles.filter(|percent| (0.0..=100.0).contains(percent)).collect(),
-    }
-}
-
-/// Activity of the disks under the targets.
-fn disks(jobs: &Jobs, before: &Sample, after: &Sample, elapsed: Duration) -> Vec<Disk> {
-    let attached = jobs.records().iter().filter_map(|record| record.attached.as_ref());
-    let names: Vec<&str> =
-        attached.flat_map(|it| &it.devices).map(|device| device.name.as_str()).collect();
-    let counts = watch::counts(before, after).into_iter();
-    let elapsed_ms = elapsed.as_secs_f64() * 1e3;
-    let of_targets = counts.filter(|counts| names.contains(&counts.name.as_str()));
-    let all = of_targets.map(|counts| Disk {
-        name: counts.name,
-        read_ios: counts.reads,
-        write_ios: counts.writes,
-        read_merges: counts.reads_merged,
-        write_merges: counts.writes_merged,
-        read_ticks: counts.read_ms,
-        write_ticks: counts.write_ms,
-        in_queue: counts.weighted_ms,
-        util: (Duration::from_millis(counts.busy_ms).as_secs_f64() * 1e5 / elapsed_ms).min(100.0),
-    });
-    all.collect()
 }

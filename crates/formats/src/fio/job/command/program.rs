@@ -84,7 +84,7 @@ pub struct Program {
     pub eta: Eta,
     /// `--eta-newline`: a line of progress in each such interval.
     pub eta_newline: Option<Span>,
-    /// `--status-interval`: such a line instead of the result so far.
+    /// `--status-interval`: a whole report of the results so far in each such interval.
     pub status_interval: Option<Span>,
     /// The version of terse lines, if one is named.
     pub terse_version: u8,
@@ -114,10 +114,6 @@ const FLAGS: &[&str] = &[
 /// Options without effect, with the reason.
 const WITHOUT_EFFECT: &[(&[&str], &str)] = &[
     (&["eta-interval"], "progress is shown once a second, or as `--eta-newline` says"),
-    (
-        &["status-interval"],
-        "each interval has a line with its rates; the result is written at the end",
-    ),
     (&["bandwidth-log"], "the result contains every second"),
     (&["warnings-fatal", "debug"], "every doubtful value is an error or noted"),
     (&["max-jobs", "alloc-size"], "no memory is reserved for jobs"),
@@ -175,6 +171,10 @@ impl Program {
                 Ok(every) => self.eta_newline = every,
                 Err(refusal) => return Some(Err(refusal)),
             },
+            "status-interval" => match interval(key, value) {
+                Ok(every) => self.status_interval = every,
+                Err(refusal) => return Some(Err(refusal)),
+            },
             "output-format" => return Some(self.set_formats(value.unwrap_or_default())),
             "terse-version" if matches!(value, Some("3" | "4" | "5")) => {
                 self.terse_version = value.and_then(|it| it.parse().ok()).unwrap_or_default();
@@ -191,12 +191,6 @@ impl Program {
                     return Some(Err(Refusal::request(wrong).hint(why)));
                 }
                 let note = format!("`--{key}`: {}", why(WITHOUT_EFFECT, key)?);
-                if key == "status-interval" {
-                    match interval(key, value) {
-                        Ok(every) => self.status_interval = every,
-                        Err(refusal) => return Some(Err(refusal)),
-                    }
-                }
                 if !self.notes.contains(&note) {
                     self.notes.push(note);
                 }

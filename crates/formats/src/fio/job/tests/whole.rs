@@ -72,17 +72,17 @@ fn the_words_of_a_process_are_options_and_job_files() {
 }
 
 #[test]
-fn lines_of_progress_come_at_the_interval_that_is_named() {
+fn lines_of_progress_and_reports_come_at_the_interval_that_is_named() {
     use super::super::{Call, Program, parse_call};
     let (two, five) = (Some(Span::from_secs(2)), Some(Span::from_secs(5)));
-    for (word, newline, status, notes) in [
-        ("--eta-newline=5s", five, None, 0),
-        ("--eta-newline=0", None, None, 0),
-        ("--status-interval=2", None, two, 1),
+    for (word, newline, status) in [
+        ("--eta-newline=5s", five, None),
+        ("--eta-newline=0", None, None),
+        ("--status-interval=2", None, two),
     ] {
         let Program { eta_newline, status_interval, notes: said, .. } =
             Call::of_arguments(["--name=a", "--size=1m", word]).program;
-        assert_eq!((eta_newline, status_interval, said.len()), (newline, status, notes), "{word}");
+        assert_eq!((eta_newline, status_interval, said.len()), (newline, status, 0), "{word}");
     }
     let call = Call::of_arguments(["--name=a", "--size=1m", "--eta-newline=soon"]);
     parse_call(call, &[], &Reading::new(&|_| None)).unwrap_err();
