@@ -1,5 +1,8 @@
 //! The figures and notes that a reader collects from the output of a tool.
 
+#[cfg(test)]
+pub(crate) mod damage;
+
 use std::collections::BTreeMap;
 
 use drivelab_core::Span;
@@ -47,12 +50,15 @@ pub(crate) struct Found {
     keys: usize,
     /// Number of runs beyond those that are kept.
     dropped: usize,
+    /// The first row that was left out because it is damaged.
+    damage: Option<ParseError>,
 }
 
 impl Found {
     pub(crate) fn new(tool: &str) -> Self {
         let imported = Imported { tool: tool.into(), ..Imported::default() };
-        Self { imported, versions: Vec::new(), unlisted: 0, figures: 0, keys: 0, dropped: 0 }
+        let (versions, damage) = (Vec::new(), None);
+        Self { imported, versions, unlisted: 0, figures: 0, keys: 0, dropped: 0, damage }
     }
 
     /// Names the tool that measured, if it is not the one that wrote the file.
@@ -80,6 +86,13 @@ impl Found {
     /// Records the reason why a line, or part of it, contains no number.
     pub(crate) fn unread(&mut self, line: usize, why: &str) {
         self.list(line, || why.to_owned());
+    }
+
+    /// Leaves out a damaged row; where nothing else is read, it is the reason of the refusal.
+    pub(crate) fn damaged(&mut self, error: ParseError) {
+        // The first one is most likely the cause of the others.
+        self.unread(error.line, &error.what);
+        self.damage.get_or_insert(error);
     }
 
     /// Lines beyond the listed ones are only counted: a file may have millions of such lines.
@@ -152,7 +165,10 @@ impl Found {
 
     /// The result; without a run it is an error, with the remedy `hint`.
     pub(crate) fn finish(self, hint: &str) -> Result<Imported, ParseError> {
-        let Self { mut imported, versions, unlisted, dropped, .. } = self;
+        let Self { mut imported, versions, unlisted, dropped, damage, .. } = self;
+        if let Some(damage) = damage.filter(|_| imported.runs.is_empty()) {
+            return Err(damage);
+        }
         if imported.runs.is_empty() {
             let why = imported.unknown.iter().find(|it| quoted_line(it).is_none());
             let why = why.map(|why| format!(": {why}")).unwrap_or_default();
@@ -256,6 +272,18 @@ pub(crate) fn transfer(name: &str, bytes_per_s: f64, figures: Vec<Figure>) -> Ph
 /// The part of a name that is kept.
 fn short(name: &str) -> &str {
     name.char_indices().nth(NAME_MAX).map_or(name, |(end, _)| &name[..end])
+}
+
+/// The number of decimals of a number, also behind the comma that some languages write.
+pub(crate) fn decimals(number: &str) -> usize {
+    number.split_once(['.', ',']).map_or(0, |(_, rest)| rest.len())
+}
+
+/// The ends of the words of a line, in characters.
+pub(crate) fn word_ends(line: &str) -> impl Iterator<Item = usize> {
+    let ends = line.char_indices().zip(line.chars().skip(1).chain([' '])).enumerate();
+    ends.filter(|(_, ((_, one), next))| !one.is_whitespace() && next.is_whitespace())
+        .map(|(at, _)| at + 1)
 }
 
 /// A plain decimal number; Rust's parser also accepts `inf`, `nan` and `-1`.

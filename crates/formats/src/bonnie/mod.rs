@@ -46,7 +46,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("bonnie++");
     let all = lines(text)?;
     if !all.clone().any(|line| layout::is_csv(line.text)) {
-        table::read(all, &mut found, add)?;
+        table::read(all, &mut found, add);
         return found.finish(HINT);
     }
     let mut in_table = false;
@@ -58,11 +58,15 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
                 found.drop_run();
                 continue;
             }
-            let (row, notes) = layout::read(line)?;
-            for note in notes {
-                found.note(note);
+            match layout::read(line) {
+                Err(error) => found.damaged(error),
+                Ok((row, notes)) => {
+                    for note in notes {
+                        found.note(note);
+                    }
+                    add(row, &mut found);
+                }
             }
-            add(row, &mut found);
         } else if !in_table && !layout::is_header(line.text) {
             found.unknown(line.number, line.text);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::column::{Kind, PHASES};
+use super::column::{FILE_PHASES, Kind, PHASES};
 use super::value::Value;
 
 /// The name in the setup of the phases whose columns contain `+++++`.
@@ -50,6 +50,14 @@ impl Row {
 
     pub(super) fn set(&mut self, phase: usize, kind: Kind, value: Value) {
         self.values[phase][kind as usize] = value;
+    }
+
+    /// Sets one kind of column of several phases, from the phase `first` on.
+    pub(super) fn fill(&mut self, first: usize, kind: Kind, values: [Value; FILE_PHASES]) {
+        debug_assert!(first + FILE_PHASES <= PHASES.len(), "a table has the phases of a half");
+        for (phase, value) in (first..).zip(values) {
+            self.set(phase, kind, value);
+        }
     }
 
     /// True if no phase was run.

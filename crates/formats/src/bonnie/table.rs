@@ -15,6 +15,12 @@ const NAME_WIDTH: usize = 19;
 /// Characters of a rate and its load, or of a latency.
 const COLUMN_WIDTH: usize = 10;
 
+/// Characters of a load, with the blank before it.
+const LOAD_WIDTH: usize = 4;
+
+/// The cells of one kind in a row.
+type Cells = [Value; FILE_PHASES];
+
 /// Runs of one table that are kept until the table of many files, which has a row for each.
 const ROWS_MAX: usize = 1000;
 
@@ -45,7 +51,7 @@ pub(super) fn read<'a>(
     lines: impl Iterator<Item = Line<'a>>,
     found: &mut Found,
     add: fn(Row, &mut Found),
-) -> Result<(), ParseError> {
+) {
     let mut table: Option<Table> = None;
     for line in lines {
         let text = line.text;
@@ -68,7 +74,7 @@ pub(super) fn read<'a>(
             let machine = text.split_whitespace().next().filter(|word| !word.starts_with('-'));
             machine.unwrap_or("").clone_into(&mut table.machine);
         } else {
-            for row in table.row(line, found)? {
+            for row in table.row(line, found) {
                 add(row, found);
             }
         }
@@ -76,7 +82,6 @@ pub(super) fn read<'a>(
     for row in table.into_iter().flat_map(|table| table.rows) {
         add(row, found);
     }
-    Ok(())
 }
 
 /// A table during reading.
@@ -118,24 +123,27 @@ impl Table {
     }
 
     /// Takes a row; returns the runs before it that it ends.
-    fn row(&mut self, line: Line, found: &mut Found) -> Result<Vec<Row>, ParseError> {
+    fn row(&mut self, line: Line, found: &mut Found) -> Vec<Row> {
         // Such a line has no column: taken for runs, many of them would take minutes.
         if line.text.len() <= NAME_WIDTH {
             found.unknown(line.number, line.text);
-            return Ok(Vec::new());
+            return Vec::new();
         }
         let first = line.text.split_whitespace().next().unwrap_or("");
         if first == "Latency" {
             let first = if self.part == Part::BigFile { 0 } else { FILE_PHASES };
             if let Some(row) = self.rows.get_mut(self.last) {
-                latencies(line, first, row)?;
+                match latencies(line) {
+                    Ok(cells) => row.fill(first, Kind::Latency, cells),
+                    Err(error) => found.damaged(error),
+                }
             }
-            return Ok(Vec::new());
+            return Vec::new();
         }
         // Notes stand between tables, too.
         let Some(part) = self.part_of(line.text) else {
             found.unknown(line.number, line.text);
-            return Ok(Vec::new());
+            return Vec::new();
         };
         let mut ended = Vec::new();
         if self.part == Part::Files && part == Part::BigFile {
@@ -153,10 +161,16 @@ impl Table {
                 let (size, chunk) = size.split_once(':').unwrap_or((size, ""));
                 row.option("file_size", size);
                 row.option("io_chunk_size", chunk);
-                // Machine and size precede the rates.
-                rates(line, 2, 0, &mut row)?;
                 self.last = self.rows.len();
-                self.rows.push(row);
+                // Machine and size precede the rates.
+                match rates(line, 2, 0) {
+                    Ok([rates, loads]) => {
+                        row.fill(0, Kind::Rate, rates);
+                        row.fill(0, Kind::Cpu, loads);
+                        self.rows.push(row);
+                    }
+                    Err(error) => found.damaged(error),
+                }
             }
             Part::Files => {
                 if self.filled == self.rows.len() {
@@ -165,10 +179,10 @@ impl Table {
                 }
                 self.last = self.filled;
                 self.filled += 1;
-                self.files(line, first, found)?;
+                self.files(line, first, found);
             }
         }
-        Ok(ended)
+        ended
     }
 
     /// The kind of a row, also where the heading was left out: that of many files has no name, that
@@ -195,7 +209,7 @@ impl Table {
     }
 
     /// Takes a row of many files for the run that it belongs to.
-    fn files(&mut self, line: Line, first: &str, found: &mut Found) -> Result<(), ParseError> {
+    fn files(&mut self, line: Line, first: &str, found: &mut Found) {
         debug_assert!(self.filled <= self.rows.len(), "each row of files has its run");
         let row = self.rows.get_mut(self.last).expect("a row of many files has its run");
         layout::file_options(row, first);
@@ -205,10 +219,16 @@ impl Table {
                  in place of the rate): they are left out. Its line of CSV has them.",
                 self.version
             ));
-            return Ok(());
+            return;
         }
         // The number of files precedes the rates.
-        rates(line, 1, FILE_PHASES, row)
+        match rates(line, 1, FILE_PHASES) {
+            Ok([rates, loads]) => {
+                row.fill(FILE_PHASES, Kind::Rate, rates);
+                row.fill(FILE_PHASES, Kind::Cpu, loads);
+            }
+            Err(error) => found.damaged(error),
+        }
     }
 }
 
@@ -221,24 +241,29 @@ fn is_row_of_files(text: &str) -> bool {
         && words.count() == 2 * FILE_PHASES
 }
 
-fn latencies(line: Line, first: usize, row: &mut Row) -> Result<(), ParseError> {
+fn latencies(line: Line) -> Result<Cells, ParseError> {
     let words: Vec<&str> = line.text.split_whitespace().skip(1).collect();
-    for index in 0..FILE_PHASES {
+    let mut cells = [Value::NotRun; FILE_PHASES];
+    for (index, found) in cells.iter_mut().enumerate() {
         let text = match words.get(index) {
             Some(word) if words.len() == FILE_PHASES => word,
             _ => column(line.text, index).trim(),
         };
-        let name = PHASES[first + index].name;
-        row.set(first + index, Kind::Latency, cell(line, text, Kind::Latency, name)?);
+        *found = cell(line, text, Kind::Latency, "a latency")?;
     }
-    Ok(())
+    Ok(cells)
 }
 
-/// Takes rates and loads after `skipped` words.
-fn rates(line: Line, skipped: usize, first: usize, row: &mut Row) -> Result<(), ParseError> {
+/// Rates and loads after `skipped` words.
+fn rates(line: Line, skipped: usize, first: usize) -> Result<[Cells; 2], ParseError> {
+    if is_cut(line.text, skipped) {
+        let hint = "keep the line whole, or give the line of CSV";
+        return Err(ParseError::new(line.number, "a row of a table that is cut off", hint));
+    }
     let words: Vec<&str> = line.text.split_whitespace().skip(skipped).collect();
     debug_assert!(first + FILE_PHASES <= PHASES.len(), "a table has the phases of a half");
     let pairs = spaced(line.text, skipped);
+    let mut cells = [[Value::NotRun; FILE_PHASES]; 2];
     for index in 0..FILE_PHASES {
         let (rate, cpu) = if words.len() == 2 * FILE_PHASES {
             (words[2 * index], words[2 * index + 1])
@@ -249,10 +274,24 @@ fn rates(line: Line, skipped: usize, first: usize, row: &mut Row) -> Result<(), 
             (pair.next().unwrap_or(""), pair.next().unwrap_or(""))
         };
         let name = PHASES[first + index].name;
-        row.set(first + index, Kind::Rate, cell(line, rate, Kind::Rate, name)?);
-        row.set(first + index, Kind::Cpu, cell(line, cpu, Kind::Cpu, name)?);
+        cells[0][index] = cell(line, rate, Kind::Rate, name)?;
+        cells[1][index] = cell(line, cpu, Kind::Cpu, name)?;
     }
-    Ok(())
+    Ok(cells)
+}
+
+/// True if a row ends in a number: a rate has its load behind it, which ends where those of the
+/// other columns do, four characters behind the rate.
+fn is_cut(text: &str, skipped: usize) -> bool {
+    let ends: Vec<usize> = crate::found::word_ends(text).skip(skipped).collect();
+    let (pairs, rest) = ends.as_chunks::<2>();
+    let widths: Vec<usize> = pairs.iter().map(|[rate, load]| load - rate).collect();
+    // Blanks that were squeezed align nothing.
+    let is_aligned = text.trim().contains("  ");
+    let is_short = widths.split_last().is_some_and(|(last, earlier)| {
+        *last < LOAD_WIDTH && earlier.iter().all(|width| *width >= LOAD_WIDTH)
+    });
+    !rest.is_empty() || is_aligned && is_short
 }
 
 /// Rates and loads of a row in which columns are empty, each of them a gap of its width more: a

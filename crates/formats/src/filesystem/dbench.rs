@@ -208,6 +208,16 @@ Throughput 420.743 MB/sec  4 clients  5 procs  max_latency=30.604 ms
         }
     }
 
+    fn is_row(line: &str) -> bool {
+        line.contains("0.0") || line.starts_with("Throughput")
+    }
+
+    #[test]
+    fn a_row_that_is_cut_off_never_has_another_number() {
+        let wrong = crate::found::damage::misread(RUN, is_row, parse);
+        assert!(wrong.is_empty(), "{wrong:?}");
+    }
+
     proptest::proptest! {
         #[test]
         fn no_text_panics(text: String, put in "[0-9.a-zMB/ =\n]{0,30}") {

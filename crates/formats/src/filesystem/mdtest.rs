@@ -193,6 +193,16 @@ SUMMARY time (in ops/sec): (of 2 iterations)
         assert!(!is_mdtest("SUMMARY of 5 iterations\n"));
     }
 
+    fn is_row(line: &str) -> bool {
+        line.starts_with("   ")
+    }
+
+    #[test]
+    fn a_row_that_is_cut_off_never_has_another_number() {
+        let wrong = crate::found::damage::misread(RUN, is_row, parse);
+        assert!(wrong.is_empty(), "{wrong:?}");
+    }
+
     proptest::proptest! {
         #[test]
         fn no_text_panics(text: String, put in "[0-9.a-zF: ()\n]{0,30}") {

@@ -41,10 +41,15 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             table = None;
             setup.take(comment.trim(), &mut found);
         } else if is_header(text) {
+            // The last column of a row ends where its title does.
+            setup.width = if text.contains("  ") { text.chars().count() } else { 0 };
             table = Some(line.number);
         } else if let Some(begin) = row_of {
-            // The iterations of one call (`-L`) are its trials.
-            found.run_of(begin, "", setup.work.clone(), vec![setup.row(line)?]);
+            match setup.row(line) {
+                // The iterations of one call (`-L`) are its trials.
+                Ok(row) => found.run_of(begin, "", setup.work.clone(), vec![row]),
+                Err(error) => found.damaged(error),
+            }
         } else {
             found.unknown(line.number, text);
         }
@@ -59,6 +64,8 @@ struct Setup {
     /// `NO SYNC: ...`, `INBAND FSYNC: ...`; empty if not stated.
     sync: String,
     work: Work,
+    /// Characters of the title of the table; 0 where its columns are not aligned.
+    width: usize,
 }
 
 impl Setup {
@@ -97,6 +104,11 @@ impl Setup {
                 "there are {} columns, but `fs_mark` writes {plain}, or {verbose} with `-v`",
                 values.len()
             );
+            return Err(ParseError::new(line.number, what, "check whether the line is truncated"));
+        }
+        // Blanks in front of the row belong to its first column.
+        if line.text.trim_end().chars().count() < self.width {
+            let what = "a row that is cut off";
             return Err(ParseError::new(line.number, what, "check whether the line is truncated"));
         }
         // Every cell is checked, so that a damaged row is refused and not half read.

@@ -10,7 +10,7 @@ use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Figure, Nature};
 
-use crate::found::{Found, decimal, detail, figure, phase};
+use crate::found::{Found, decimal, decimals, detail, figure, phase};
 use crate::quantity::MIB;
 use crate::sign::in_a_line;
 
@@ -19,6 +19,8 @@ const COLUMNS_MAX: usize = 100;
 /// Maximum number of devices of a file.
 const DEVICES_MAX: usize = 10_000;
 const KIB: f64 = 1024.0;
+/// The reason why a row is left out.
+const CUT: &str = "a row that is cut off";
 
 /// The weights of the mean of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -198,6 +200,8 @@ struct Rows<'a> {
     last: usize,
     /// The last line was the heading, or its second part.
     is_headed: bool,
+    /// The line where a row begins that is shorter than the heading.
+    cut: Option<usize>,
 }
 
 impl<'a> Rows<'a> {
@@ -208,12 +212,13 @@ impl<'a> Rows<'a> {
             line.number > self.last + 1 || line.text.trim_ascii_start().starts_with("avg-cpu");
         self.last = line.number;
         if let Some(columns) = heading(line.text) {
-            *self = Self { columns, last: line.number, is_headed: true, ..Self::default() };
+            let cut = self.cut_off();
+            *self = Self { columns, last: line.number, is_headed: true, cut, ..Self::default() };
             return false;
         }
         let is_headed = std::mem::take(&mut self.is_headed);
         if is_apart {
-            *self = Self { last: line.number, ..Self::default() };
+            *self = Self { last: line.number, cut: self.cut_off(), ..Self::default() };
         }
         if self.columns.is_empty() {
             return false;
@@ -227,6 +232,7 @@ impl<'a> Rows<'a> {
         let mut words = line.text.split_ascii_whitespace().take(COLUMNS_MAX + 2).peekable();
         // No device has a number for its name: such a line continues the one above.
         if words.peek().is_some_and(|word| number(word).is_none()) {
+            self.cut = self.cut_off();
             self.words.clear();
             self.begin = line.number;
         } else if self.words.is_empty() {
@@ -242,10 +248,30 @@ impl<'a> Rows<'a> {
     }
 }
 
+impl Rows<'_> {
+    /// The beginning of a row that does not go on.
+    fn cut_off(&self) -> Option<usize> {
+        // Words below a table are not reported: only numbers make a row.
+        let is_row = self.words.len() > 1 && self.words[1..].iter().all(|it| number(it).is_some());
+        self.cut.or(is_row.then_some(self.begin))
+    }
+}
+
+/// True if the last value of a row is cut off: iostat prints all of a kind with as many decimals.
+fn is_cut(words: &[&str]) -> bool {
+    match words {
+        [.., before, last] => decimals(last) < decimals(before),
+        _ => false,
+    }
+}
+
 impl Watch {
     fn text(&mut self, text: &str, found: &mut Found) -> Result<(), ParseError> {
         let (mut rows, mut omits_boot) = (Rows::default(), false);
         for line in lines(text)? {
+            if let Some(begin) = rows.cut.take() {
+                found.unread(begin, CUT);
+            }
             if let Some(options) = command(line.text) {
                 self.end(found);
                 let mut words = options.split_ascii_whitespace();
@@ -262,6 +288,10 @@ impl Watch {
                     self.is_part = true;
                 }
                 let words = std::mem::take(&mut rows.words);
+                if is_cut(&words[1..]) {
+                    found.unread(rows.begin, CUT);
+                    continue;
+                }
                 let values: Option<Vec<f64>> = words[1..].iter().map(|word| number(word)).collect();
                 let Some(values) = values else {
                     found.unknown(rows.begin, line.text);
@@ -272,6 +302,9 @@ impl Watch {
             } else if !self.devices.is_empty() && is_prose(line.text) && !rows.is_headed {
                 self.is_over = true;
             }
+        }
+        if let Some(begin) = rows.cut_off() {
+            found.unread(begin, CUT);
         }
         Ok(())
     }

@@ -158,3 +158,48 @@ fn reports_on_both_sides_of_words_are_of_several_calls() {
     let whole = format!("{first}\n\n{second}\nsdb\n\n{third}\n");
     assert_eq!(parse(&whole).unwrap().runs.len(), 1);
 }
+
+fn is_row(line: &str) -> bool {
+    line.starts_with("sd")
+}
+
+#[test]
+fn a_row_that_is_cut_off_is_left_out_and_named() {
+    let cut = TEXT.replace("   3.00 100.00", "   3.00 100.");
+    let imported = parse(&cut).unwrap();
+    assert_eq!(imported.unknown, ["line 13: a row that is cut off"]);
+    let found = values(&cut);
+    assert!(found.contains(&("sda".into(), "read_iops".into(), 100.0)), "{found:?}");
+    let short = TEXT.replace("   6.00    15.09   30.00     80.00    0.00   3.00 100.00", "   6.00");
+    assert_eq!(parse(&short).unwrap().unknown, ["line 13: a row that is cut off"]);
+    // Words below a table are no row.
+    assert_eq!(parse(&format!("{TEXT}the disk is slow\n")).unwrap().unknown, Vec::<String>::new());
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn a_drawn_table_comes_back_and_a_cut_row_never_has_another_number(
+        hundredths in proptest::array::uniform6(0..100_000_000_u32),
+    ) {
+        let printed = hundredths.map(|it| format!("{}.{:02}", it / 100, it % 100));
+        let [reads, read_mb, writes, write_kb, queue, util] = &printed;
+        let text = format!(
+            "Device            r/s     rMB/s     w/s     wkB/s aqu-sz  %util\n\
+             sda        {reads:>9} {read_mb:>9} {writes:>9} {write_kb:>9} {queue:>9} {util:>9}\n\
+             sdb             1.00      2.00      3.00      4.00      5.00      6.00\n"
+        );
+        let found = values(&text);
+        let names = ["read_iops", "read_bytes_per_s", "write_iops", "write_bytes_per_s", "queue",
+            "util"];
+        let factors = [1.0, MIB, 1.0, KIB, 1.0, 1.0];
+        for ((name, factor), number) in names.iter().zip(factors).zip(&printed) {
+            let expected = number.parse::<f64>().unwrap() * factor;
+            let is_there = found.contains(&("sda".into(), (*name).into(), expected));
+            proptest::prop_assert!(is_there, "{} {}", name, expected);
+        }
+        let wrong = crate::found::damage::misread(&text, is_row, parse);
+        proptest::prop_assert!(wrong.is_empty(), "{:?}", wrong);
+    }
+}

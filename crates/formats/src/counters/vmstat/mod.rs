@@ -76,6 +76,8 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             (call.positions, call.columns) = (positions, count);
         } else if let Some(row) = row(line.text, call.columns) {
             call.take(&row);
+        } else if !is_apart && is_cut(line.text, call.columns) {
+            found.unread(line.number, "a row that is cut off");
         } else if is_apart || !line.text.trim_ascii_start().starts_with("procs") {
             call.is_over = call.reports > 0;
         }
@@ -103,6 +105,12 @@ fn row(line: &str, columns: usize) -> Option<Vec<f64>> {
     // The date and the time of `-t` stand behind the columns.
     let is_row = columns > 0 && (columns..=columns + TIME_WORDS).contains(&words.len());
     words.get(..columns).filter(|_| is_row)?.iter().map(|word| decimal(word)).collect()
+}
+
+/// True for a row that has fewer numbers than the heading has columns.
+fn is_cut(line: &str, columns: usize) -> bool {
+    let words: Vec<&str> = line.split_ascii_whitespace().take(COLUMNS_MAX).collect();
+    words.len() < columns && words.iter().all(|word| decimal(word).is_some())
 }
 
 /// One call of vmstat.

@@ -107,3 +107,11 @@ proptest::proptest! {
         proptest::prop_assert_eq!(get(&text, "read_bytes_per_s").to_bits(), expected.to_bits());
     }
 }
+
+#[test]
+fn a_row_that_is_cut_off_never_has_another_number() {
+    let wrong = crate::found::damage::misread(RUN, |line| line.starts_with(" 2"), parse);
+    assert!(wrong.is_empty(), "{wrong:?}");
+    let imported = parse(&RUN.replace(" 60 15  0", " 60")).unwrap();
+    assert_eq!(imported.unknown, ["line 5: a row that is cut off"]);
+}

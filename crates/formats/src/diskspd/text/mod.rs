@@ -6,7 +6,7 @@ use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark, Work};
 
-use crate::found::{Found, decimal, detail, figure, put, transfer};
+use crate::found::{Found, decimal, decimals, detail, figure, put, transfer};
 use crate::sign::in_a_line;
 
 const RESULTS: &str = "Results for timespan";
@@ -85,6 +85,9 @@ impl Setup {
     }
 }
 
+/// The reason why a row is left out.
+const CUT: &str = "a row that is cut off";
+
 /// One time span.
 #[derive(Debug, Default)]
 struct Span {
@@ -117,7 +120,7 @@ impl Span {
             self.table = None;
             self.columns = cells(text).map(str::to_owned).collect();
         } else if self.table.is_none() && text.contains('|') {
-            self.percentile(line, text)?;
+            self.percentile(line, text, found)?;
         }
         Ok(())
     }
@@ -143,6 +146,12 @@ impl Span {
     fn total(&mut self, line: Line, row: &str, found: &mut Found) -> Result<(), ParseError> {
         let Some((_, kind)) = self.table.map(|table| TABLES[table]) else { return Ok(()) };
         let values: Vec<Option<f64>> = cells(row).map(decimal).collect();
+        // A sum has a cell for each column but the thread and the file.
+        let columns = self.columns.iter().filter(|column| *column != "file").count();
+        if values.len() + 1 < columns || values.last().is_some_and(Option::is_none) {
+            found.unread(line.number, CUT);
+            return Ok(());
+        }
         let bytes = self.cell(&values, "bytes");
         let (Some(bytes), Some(iops)) = (bytes, self.cell(&values, "I/O per s")) else {
             found.unknown(line.number, line.text);
@@ -173,8 +182,17 @@ impl Span {
     }
 
     /// `   99th |     52.576 |    116.005 |    110.148`.
-    fn percentile(&mut self, line: Line, text: &str) -> Result<(), ParseError> {
+    fn percentile(&mut self, line: Line, text: &str, found: &mut Found) -> Result<(), ParseError> {
         let row: Vec<&str> = cells(text).collect();
+        // All times have as many decimals.
+        let is_short = match row[..] {
+            [_, .., before, last] => decimals(last) < decimals(before),
+            _ => false,
+        };
+        if row.len() < self.columns.len() || is_short {
+            found.unread(line.number, CUT);
+            return Ok(());
+        }
         let known = PERCENTILES.iter().find(|(printed, _)| row.first() == Some(printed));
         let total = self.columns.iter().position(|column| column.starts_with("Total"));
         let value = total.and_then(|at| decimal(row.get(at)?));

@@ -123,3 +123,13 @@ proptest::proptest! {
         proptest::prop_assert_eq!(value.to_bits(), text.parse::<f64>().unwrap().to_bits());
     }
 }
+
+fn is_row(line: &str) -> bool {
+    line.starts_with("total:") || line.contains("th |")
+}
+
+#[test]
+fn a_row_that_is_cut_off_never_has_another_number() {
+    let wrong = crate::found::damage::misread(RUN, is_row, parse);
+    assert!(wrong.is_empty(), "{wrong:?}");
+}

@@ -38,7 +38,7 @@ pub fn is_elbencho(text: &str) -> bool {
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("elbencho");
     let (mut begin, mut phases, mut columns) = (0, Vec::<Phase>::new(), Vec::new());
-    let mut command = Command::default();
+    let (mut command, mut width) = (Command::default(), 0);
     for line in lines(text)? {
         let text = line.text.trim();
         if let Some(given) = text.strip_prefix("COMMAND LINE:") {
@@ -47,6 +47,9 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         } else if is_title(text) {
             command.finish(begin, std::mem::take(&mut phases), &mut found);
             begin = line.number;
+            // Its last column is that of the value which is read.
+            let is_aligned = line.text.contains("DONE  LAST DONE");
+            width = if is_aligned { line.text.trim_end().chars().count() } else { 0 };
         } else if is_header(text) {
             columns = fields(line)?;
             // Every line is compared with all of them.
@@ -54,7 +57,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         } else if !columns.is_empty() {
             csv(line, &columns, &mut found)?;
         } else if begin > 0 {
-            row(line, &mut phases, &mut found)?;
+            row(line, width, &mut phases, &mut found)?;
         }
     }
     command.finish(begin, phases, &mut found);
@@ -116,7 +119,12 @@ fn phase_of(name: &str, figures: Vec<Figure>, direct: Option<bool>) -> Phase {
 }
 
 /// `WRITE     Elapsed ms       :      84135     110109`; the lines below it have no operation.
-fn row(line: Line, phases: &mut Vec<Phase>, found: &mut Found) -> Result<(), ParseError> {
+fn row(
+    line: Line,
+    width: usize,
+    phases: &mut Vec<Phase>,
+    found: &mut Found,
+) -> Result<(), ParseError> {
     let Some((key, value)) = line.text.trim_end().split_once(" : ") else { return Ok(()) };
     // Lines that belong to the operation above are indented.
     let is_operation = !line.text.starts_with(' ');
@@ -130,6 +138,10 @@ fn row(line: Line, phases: &mut Vec<Phase>, found: &mut Found) -> Result<(), Par
     }
     let Some(phase) = phases.last_mut() else { return Ok(()) };
     let Some((name, factor, unit)) = meaning(what) else { return Ok(()) };
+    if line.text.trim_end().chars().count() < width {
+        found.unread(line.number, "a row that is cut off");
+        return Ok(());
+    }
     match value.split_whitespace().next_back().and_then(decimal) {
         Some(value) if value > 0.0 => {
             put(&mut phase.figures, figure(name, value * factor, unit, Better::More), line.number)

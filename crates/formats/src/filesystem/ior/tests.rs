@@ -85,3 +85,13 @@ proptest::proptest! {
         proptest::prop_assert_eq!(value.to_bits(), f64::from(iops).to_bits());
     }
 }
+
+fn is_row(line: &str) -> bool {
+    line.starts_with("write ") || line.starts_with("read ")
+}
+
+#[test]
+fn a_row_that_is_cut_off_never_has_another_number() {
+    let wrong = crate::found::damage::misread(RUN, is_row, parse);
+    assert!(wrong.is_empty(), "{wrong:?}");
+}

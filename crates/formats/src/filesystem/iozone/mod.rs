@@ -8,7 +8,7 @@ use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Figure, Label, Nature, Phase, ReadBack, Remark, Work};
 
-use crate::found::{Found, decimal, figure, phase, put, slug};
+use crate::found::{Found, decimal, figure, phase, put, slug, word_ends};
 use crate::quantity::{Comma, bytes_per_s, split};
 use crate::sign::in_a_line;
 
@@ -39,6 +39,16 @@ fn is_header(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let first = words.next();
     first.is_some_and(|word| word.eq_ignore_ascii_case("kb")) && words.next() == Some(COLUMN)
+}
+
+/// True if the last of these `rates` is cut off: in the columns of a table that were not squeezed
+/// each number ends at least as far behind the one before it as the others.
+fn is_cut(row: &str, rates: usize) -> bool {
+    let ends: Vec<usize> = word_ends(row).collect();
+    let gaps: Vec<usize> = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let of_rates = &gaps[gaps.len().saturating_sub(rates)..];
+    let Some((last, earlier)) = of_rates.split_last() else { return false };
+    row.trim().contains("  ") && earlier.iter().min().is_some_and(|least| last < least)
 }
 
 /// The mode and the rate of `Children see throughput for  4 readers \t=  123.45 kB/sec`.
@@ -198,7 +208,7 @@ impl Call {
             return Ok(());
         };
         // A row that is cut off, or of which columns are empty, cannot be attributed.
-        if rates.len() != columns.len() {
+        if rates.len() != columns.len() || is_cut(line.text, rates.len()) {
             found.unknown(line.number, line.text);
             return Ok(());
         }

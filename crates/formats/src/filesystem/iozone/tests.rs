@@ -126,3 +126,37 @@ fn a_row_may_have_a_label_before_its_numbers() {
         assert_eq!(values(&text).len(), 13, "{before}");
     }
 }
+
+fn is_row(line: &str) -> bool {
+    line.trim_start().starts_with(|c: char| c.is_ascii_digit())
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn a_drawn_table_comes_back_and_a_cut_row_never_has_another_number(
+        rates: [u32; 13],
+        scale in 6..32_u32,
+    ) {
+        let rates = rates.map(|rate| (rate >> scale).max(1));
+        let row = rates.map(|rate| format!(" {rate:8}")).concat();
+        let old = RUN.lines().nth(6).unwrap();
+        let text = RUN.replacen(old, &format!("{:16} {:7}{row}", 64, 4), 1);
+        let found = values(&text);
+        for (at, (rate, (column, _))) in rates.iter().zip(COLUMNS).enumerate() {
+            proptest::prop_assert_eq!(&found[at].0, &format!("64k_4k.{column}"));
+            let expected = f64::from(*rate) * 1024.0;
+            proptest::prop_assert_eq!(found[at].1.to_bits(), expected.to_bits());
+        }
+        let wrong = crate::found::damage::misread(&text, is_row, parse);
+        proptest::prop_assert!(wrong.is_empty(), "{:?}", wrong);
+    }
+}
+
+#[test]
+fn squeezed_columns_are_read() {
+    let squeezed = RUN.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    let squeezed = squeezed.replace("\n ", "\n");
+    assert_eq!(values(&squeezed).len(), 26, "{squeezed}");
+}

@@ -17,6 +17,8 @@ const AVERAGE: &str = "avg_";
 const STARTING: &str = "Starting RD=";
 /// The first values of every version for block devices.
 const FIRST: [&str; 5] = ["i/o rate", "mb/sec 1024**2", "bytes i/o", "read pct", "resp time"];
+/// The reason why a line is left out.
+const CUT: &str = "a line of averages that is cut off";
 /// Maximum number of columns of a line.
 const COLUMNS_MAX: usize = 100;
 
@@ -160,6 +162,10 @@ fn report(
 ) {
     let words: Vec<&str> = rest.split_whitespace().take(COLUMNS_MAX).collect();
     let first = FIRST.map(str::to_owned);
+    // Every version has more columns than these: a line that ends with them is cut off.
+    if words.len() < names.len().max(FIRST.len() + 1) {
+        return found.unread(line.number, CUT);
+    }
     let names = if names.is_empty() { &first[..] } else { names };
     let of = |wanted: &[&str]| {
         let at = names.iter().position(|name| wanted.contains(&name.as_str()))?;
@@ -243,6 +249,9 @@ impl Row<'_> {
 fn flat(line: Line, name: &str, rest: &str, columns: &[&str], found: &mut Found) {
     let Some(from) = columns.iter().position(|column| *column == "Interval") else { return };
     let words: Vec<&str> = rest.split_whitespace().take(COLUMNS_MAX).collect();
+    if words.len() + from + 1 < columns.len() {
+        return found.unread(line.number, CUT);
+    }
     // The time of day and the run are before the interval.
     let row = Row { columns: &columns[from + 1..], words: &words };
     let (Some(iops), Some(mib), Some(all)) = (row.of("rate"), row.of("MB/sec"), row.of("resp"))

@@ -124,3 +124,11 @@ proptest::proptest! {
         proptest::prop_assert_eq!(value.to_bits(), text.parse::<f64>().unwrap().to_bits());
     }
 }
+
+#[test]
+fn a_row_that_is_cut_off_never_has_another_number() {
+    for text in [REPORT, FLAT, OLD, FILES] {
+        let wrong = crate::found::damage::misread(text, |line| line.contains("avg_"), parse);
+        assert!(wrong.is_empty(), "{wrong:?}");
+    }
+}
