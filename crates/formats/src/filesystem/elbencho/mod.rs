@@ -169,7 +169,9 @@ fn meaning(what: &str) -> Option<(&'static str, f64, &'static str)> {
 
 /// A line of a file of results: one operation.
 fn csv(line: Line, columns: &[String], found: &mut Found) -> Result<(), ParseError> {
-    let values = fields(line)?;
+    // The command, which is last, has quotation marks around each word, and no comma.
+    let values: Vec<String> =
+        fields(line).unwrap_or_else(|_| line.text.split(',').map(str::to_owned).collect());
     let of = columns.iter().position(|column| column == "operation");
     let operation = of.and_then(|at| values.get(at)).map_or("", String::as_str);
     if values.len() < 10 || operation.is_empty() {

@@ -111,3 +111,19 @@ fn columns_may_be_wider_and_a_log_may_precede_the_title() {
     let expected = [("read.objects", 168.0), ("read.bytes_per_s", 1684.0 * MIB)];
     assert_eq!(names, expected.map(|(name, value)| (name.to_owned(), value)));
 }
+
+#[test]
+fn a_row_that_is_cut_off_never_has_another_number() {
+    let wrong = crate::found::damage::misread(RUN, |line| line.contains(" : "), parse);
+    assert!(wrong.is_empty(), "{wrong:?}");
+    let imported = parse(&RUN.replace("      2788", "      27")).unwrap();
+    assert_eq!(imported.unknown, ["line 11: a row that is cut off"]);
+}
+
+#[test]
+fn a_command_with_quotation_marks_ends_a_line_of_results() {
+    let command = "\"/bin/elbencho\" \"--hosts\" \"a b \" \"--write\" ";
+    let with = CSV.replace("[last]\n", "[last],version,command\n");
+    let with = with.replace("11,13\n", &format!("11,13,2.1-0,{command}\n"));
+    assert_eq!(values(&with), values(CSV));
+}
