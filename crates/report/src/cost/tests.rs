@@ -99,6 +99,26 @@ fn report(bill: Bill, base: Option<&Bill>) -> CostReport {
 }
 
 #[test]
+fn calls_with_one_stack_are_shown_together() {
+    let stack: Vec<String> = ["sync_log", "save", "main"].map(Into::into).into();
+    let mut bill = bill(300);
+    bill.calls = [("a", 2), ("b", 3), ("c", 1)]
+        .map(|(path, count)| CallCost {
+            stack: stack.clone(),
+            ..call("app", "fsync", path, count, (4, 2))
+        })
+        .into();
+    bill.calls[2].stack.pop();
+    let text = CostReport::of(bill.clone()).to_text(LOOK);
+    assert!(text.contains("fsync of 2 files, 5 calls: sync_log < save < main\n"), "{text}");
+    assert!(text.contains("fsync of c, 1 call: sync_log < save\n"), "{text}");
+    for call in &mut bill.calls {
+        call.stack.clear();
+    }
+    assert!(!CostReport::of(bill).to_text(LOOK).contains("stacks"));
+}
+
+#[test]
 fn a_bill_is_read_from_the_program_down_to_the_flash() {
     insta::assert_snapshot!(report(bill(300), None).to_text(LOOK));
 }

@@ -1,7 +1,7 @@
 //! A bill for people.
 
 use anstyle::{AnsiColor, Style};
-use drivelab_analysis::cost::{Bill, DriveCost, FlashCost, Gate, Lifetime};
+use drivelab_analysis::cost::{Bill, CallCost, DriveCost, FlashCost, Gate, Lifetime};
 use drivelab_analysis::figures;
 use drivelab_core::{counted, shown_in_line};
 
@@ -192,15 +192,31 @@ fn calls(bill: &Bill, look: Look) -> String {
             call.requests.reads.to_string(),
         ]);
     }
-    let stacks = with_requests.clone().take(ROWS_MAX).filter_map(|call| {
+    let stacks = stacks(with_requests.clone(), look);
+    listed(&table, with_requests.count(), look) + &stacks
+}
+
+/// The stacks of calls, each once with the calls that came from it; nothing where none are known.
+fn stacks<'a>(calls: impl Iterator<Item = &'a CallCost>, look: Look) -> String {
+    let mut found: Vec<(&CallCost, u64, usize)> = Vec::new();
+    for call in calls.filter(|call| !call.stack.is_empty()) {
+        let same =
+            |it: &&mut (&CallCost, _, _)| (&it.0.call, &it.0.stack) == (&call.call, &call.stack);
+        match found.iter_mut().find(same) {
+            Some((_, count, files)) => (*count, *files) = (*count + call.count, *files + 1),
+            None => found.push((call, call.count, 1)),
+        }
+    }
+    let lines = found.iter().take(ROWS_MAX).filter_map(|(call, count, files)| {
         let from = words::stack(&call.stack)?;
-        let calls = counted(call.count, "call");
-        Some(format!("{} of {}, {calls}: {from}", call.call, call.path))
+        let calls = counted(*count, "call");
+        // Many files with one stack are those of a loop, such as a log for each order.
+        let of = if *files == 1 { call.path.clone() } else { format!("{files} files") };
+        let line = format!("{} of {of}, {calls}: {from}", call.call);
+        Some(look.wrap(&shown_in_line(&line), 2) + "\n")
     });
-    let stacks: Vec<String> = stacks.map(|line| shown_in_line(&line).into_owned()).collect();
-    let lead = if stacks.is_empty() { String::new() } else { "\nstacks\n".into() };
-    let lines: String = stacks.iter().map(|line| look.wrap(line, 2) + "\n").collect();
-    listed(&table, with_requests.count(), look) + &lead + &lines
+    let lines: String = lines.collect();
+    if lines.is_empty() { lines } else { format!("\nstacks\n{lines}") }
 }
 
 fn files(bill: &Bill, look: Look) -> String {
