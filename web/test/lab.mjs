@@ -117,6 +117,7 @@ async function studies() {
   console.log(`study ahci-or-ide: ${took}`);
   for (const colorScheme of ["light", "dark"]) {
     await third.emulateMedia({ colorScheme });
+    for (const finding of await findings(third)) check(`concluded, ${colorScheme}: ${finding}`, false);
     await third.locator("#conclude").screenshot({ path: join(pictures, `lab-${colorScheme}-concluded.png`) });
   }
   await third.setViewportSize({ width: 390, height: 844 });
@@ -150,6 +151,7 @@ async function lessons() {
     answers.push(Number(await form.getAttribute("data-right")));
     console.log(`lesson ${at + 1}: ${(await form.locator("[role=status]").innerText()).replace(/\s+/g, " ")}`);
   }
+  for (const finding of await findings(page)) check(`lessons: ${finding}`, false);
   check(`answers ${answers}`, answers.join() === "1,1,0,2,1,2,1,2,2,2,1,2");
   await closed(page, "lessons");
 }
