@@ -299,3 +299,27 @@ fn reports_follow_one_another_while_a_job_runs() {
     let text = fs::read_to_string(folder.path().join("report")).unwrap();
     assert!(text.lines().filter(|line| line.starts_with("3;fio-")).count() >= 4, "{text}");
 }
+
+#[test]
+fn a_target_for_latencies_ends_the_search_for_a_depth_or_the_job() {
+    let folder = folder();
+    let searches = [
+        "fio",
+        "--name=x",
+        "--rw=randread",
+        "--size=64k",
+        "--time_based",
+        "--runtime=60",
+        "--iodepth=4",
+        "--latency_window=10ms",
+        "--output-format=json",
+    ];
+    let real = ["--ioengine=null", "--latency_target=10s"];
+    let said = drivelab(folder.path(), &[&searches[..], &real].concat());
+    assert_eq!(said.code, 0, "{said:?}");
+    let runtime_ms = said.json()["jobs"][0]["job_runtime"].as_u64().unwrap();
+    assert!((10..60_000).contains(&runtime_ms), "{runtime_ms}");
+    let modelled = ["--filename=drive:generic-nvme", "--ioengine=io_uring", "--latency_target=1us"];
+    let said = drivelab(folder.path(), &[&searches[..], &modelled].concat());
+    said.failed(1, &["`latency_target`"]);
+}

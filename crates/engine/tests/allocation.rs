@@ -85,7 +85,7 @@ fn check<T: Target>(mut target: T, what: &str, change: impl FnOnce(&mut Workload
     };
     change(&mut options);
     let workload = options.check().unwrap();
-    let job = Job { workload: &workload, seed: 1, stamp: Stamp::Io, flow: None };
+    let job = Job { workload: &workload, seed: 1, stamp: Stamp::Io, flow: None, latency: None };
     let mut notes = Notes::default();
     let loaded = drivelab_load::run(&mut target, job, &mut notes).unwrap();
     assert!(loaded.tally.ios() > 0 && notes.ticks > 3, "{what}: {} requests", loaded.tally.ios());

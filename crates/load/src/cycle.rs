@@ -11,6 +11,7 @@ use drivelab_core::{Request, Target};
 use super::batching::Batching;
 use super::measure::{Meter, UndoneRequest};
 use super::pace::Pacer;
+use super::pace::depth::{Depth, Step};
 use super::pace::flow::FlowPart;
 use super::slots::{InFlight, Slots};
 use super::{End, Job, JobOutcome, LoadError, Watch};
@@ -67,6 +68,11 @@ pub(super) struct Cycle<'a, T, P, W> {
     meter: Meter,
     watch: &'a mut W,
     flow: Option<FlowPart<'a>>,
+    depth: Option<Depth>,
+    /// The depth that meets a target for latencies was measured.
+    measured: bool,
+    /// Requests, bytes and errors of the search, which the progress contains.
+    searched: [u64; 3],
     completed: Vec<Completion>,
     stamp: Stamp,
     /// Requests that may share the stamp before they are handed over.
@@ -122,14 +128,23 @@ impl<T: Target, P: Pacer, W: Watch> Stepped for Cycle<'_, T, P, W> {
             self.batching.answered(self.target.hand_over()?, outstanding);
         }
         let taken = self.batching.taken(self.completed.len());
+        let mut missed = false;
         for done in &self.completed[..taken] {
-            self.meter.count(self.slots.release(done.id), done);
+            let sent = self.slots.release(done.id);
+            if let Some(depth) = &mut self.depth {
+                let step = depth.completed(done.at.since(sent.issued), done.at);
+                missed |= step == Step::Missed;
+            }
+            self.meter.count(sent, done);
             self.pacer.freed(done.at);
         }
         if taken == self.completed.len() {
             self.completed.clear();
         } else {
             self.completed.drain(..taken);
+        }
+        if self.depth.is_some() {
+            self.judge_depth(missed)?;
         }
         Ok(())
     }
@@ -165,6 +180,9 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
             meter: Meter::new(job.workload, start),
             watch,
             flow: job.flow,
+            depth: job.latency.map(|goal| Depth::new(goal, depth, start)),
+            measured: false,
+            searched: [0; 3],
             completed: Vec::with_capacity(depth as usize),
             stamp: job.stamp,
             stamped_together,
@@ -305,7 +323,31 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
         if self.meter.done() >= self.number_ios && !self.must_flush() {
             return Some(End::NumberIos);
         }
-        self.steady.then_some(End::Steady)
+        (self.steady || self.measured).then_some(End::Steady)
+    }
+
+    /// Follows the target for latencies; even one request at a time may miss it.
+    #[cold]
+    fn judge_depth(&mut self, missed: bool) -> Result<(), TargetError> {
+        if missed {
+            let source = std::io::ErrorKind::TimedOut.into();
+            return Err(TargetError { operation: "keep `latency_target` at depth 1", source });
+        }
+        let Some(depth) = self.depth.as_mut().filter(|_| self.phase == Phase::Measure) else {
+            return Ok(());
+        };
+        match depth.judge(self.clock) {
+            Step::On | Step::Missed => {}
+            Step::Begin => {
+                // The requests of the search are among those that were asked for.
+                self.number_ios = self.number_ios.saturating_sub(self.meter.done());
+                let tally = self.meter.tally();
+                self.searched = [tally.ios(), tally.bytes(), tally.errors];
+                self.meter.restart(self.clock);
+            }
+            Step::Done => self.measured = true,
+        }
+        Ok(())
     }
 
     #[inline]
@@ -324,6 +366,15 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
             Some(held) => held.op == Op::Flush,
             None => self.requests.must_flush(),
         }
+    }
+
+    /// The time at which a job looks again that may not send, by its depth or its flow.
+    #[inline]
+    fn held_up(&mut self, now: Time, outstanding: usize) -> Option<Time> {
+        if self.depth.as_mut().is_some_and(|depth| !depth.admits(outstanding)) {
+            return Some(Time::MAX);
+        }
+        self.flow.as_mut()?.wait(now, outstanding)
     }
 
     /// Sends everything that is due and fits; returns when there is more to send.
@@ -357,9 +408,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
                 return Ok(now);
             }
             let outstanding = self.slots.in_use() - self.completed.len();
-            if let Some(flow) = &mut self.flow
-                && let Some(again) = flow.wait(now, outstanding)
-            {
+            if let Some(again) = self.held_up(now, outstanding) {
                 return Ok(again);
             }
             if self.target.holds_back() && self.batching.is_full(outstanding) {
@@ -426,7 +475,8 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
             _ => self.meter.elapsed(self.clock),
         };
         let tally = self.meter.tally();
-        let (ios, bytes, errors) = (tally.ios(), tally.bytes(), tally.errors);
+        let counts = [tally.ios(), tally.bytes(), tally.errors];
+        let [ios, bytes, errors] = [0, 1, 2].map(|at| counts[at] + self.searched[at]);
         let phase = self.phase;
         self.watch.tick(&Progress { phase, elapsed, whole, ios, bytes, errors });
         if let Some(question) = self.watch.question() {

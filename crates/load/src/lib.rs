@@ -33,7 +33,7 @@ pub use watch::Watch;
 use drivelab_core::record::{Stamp, Tally};
 use drivelab_core::target::TargetError;
 use drivelab_core::units::{Span, Time};
-use drivelab_core::workload::{Arrivals, Requests, Workload, WorkloadError};
+use drivelab_core::workload::{Arrivals, LatencyGoal, Requests, Workload, WorkloadError};
 use drivelab_core::{Op, Target};
 
 use cycle::Cycle;
@@ -51,6 +51,8 @@ pub struct Job<'a> {
     pub stamp: Stamp,
     /// Its part of a rate that jobs share.
     pub flow: Option<FlowPart<'a>>,
+    /// A target for latencies, which its depth follows.
+    pub latency: Option<LatencyGoal>,
 }
 
 /// The results of one job.

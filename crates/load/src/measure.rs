@@ -278,6 +278,15 @@ impl Meter {
         self.closed(tally, self.end)
     }
 
+    /// Forgets what was counted: the measured time begins `now`.
+    pub(super) fn restart(&mut self, now: Time) {
+        self.settle();
+        let seconds = Vec::with_capacity(self.seconds_max);
+        self.tally = Tally { seconds, ..Tally::default() };
+        (self.from, self.from_start, self.last) = (now, false, now);
+        (self.ios, self.judged, self.alike) = (0, 0, None);
+    }
+
     /// The counts of a run that goes on, as if it ended `now`.
     pub(super) fn so_far(&mut self, now: Time) -> Tally {
         self.settle();

@@ -1,5 +1,6 @@
 //! The times at which requests are due.
 
+pub(super) mod depth;
 pub(super) mod flow;
 
 use std::collections::VecDeque;

@@ -86,8 +86,8 @@ pub fn simulate<D: Device>(
 ) -> Result<Vec<Simulation>, LoadError> {
     let loaded = match sets {
         [only] if is_alone(only) => {
-            let job =
-                Job { workload: only.workload, seed: only.seed, stamp: Stamp::Io, flow: None };
+            let (workload, seed, latency) = (only.workload, only.seed, only.schedule.latency);
+            let job = Job { workload, seed, stamp: Stamp::Io, flow: None, latency };
             vec![crate::run(target, job, &mut { *control })?]
         }
         _ => take_turns(target, sets, control)?,
@@ -284,7 +284,8 @@ fn take_turns<D: Device>(
     for (planned, (target, watch)) in plan.iter().zip(&mut prepared) {
         let Planned { workload, seed, set, .. } = planned;
         let flow = flows.part(set.schedule);
-        let job = Job { workload, seed: *seed, stamp: Stamp::Io, flow };
+        let latency = set.schedule.latency;
+        let job = Job { workload, seed: *seed, stamp: Stamp::Io, flow, latency };
         let begins = start + planned.set.schedule.start_delay;
         states.push(Some(State::Loading(begin(target, job, begins, watch)?)));
     }

@@ -161,7 +161,7 @@ impl Arm for Client {
     }
 
     fn load(&mut self, workload: &Workload, seed: u64) -> Tally {
-        let job = Job { workload, seed, stamp: Stamp::Io, flow: None };
+        let job = Job { workload, seed, stamp: Stamp::Io, flow: None, latency: None };
         let stop = std::sync::atomic::AtomicBool::new(false);
         let mut control = drivelab_core::Control::silent(&stop);
         load::run(self, job, &mut control).expect("the server lives").tally

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::units::{Bytes, Span};
+use crate::units::{Bytes, Ratio, Span};
 
 /// Maximum number of jobs that run together, including copies; the engine starts no more.
 pub const JOBS_MAX: u32 = 1024;
@@ -27,6 +27,9 @@ pub struct JobSchedule {
     /// Its rate is a share of that of several jobs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow: Option<FlowShare>,
+    /// Its depth is the largest at which latencies keep below a target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency: Option<LatencyGoal>,
     /// Jobs that use its file at the same time.
     #[serde(skip_serializing_if = "FileLock::is_none")]
     pub lock: FileLock,
@@ -41,6 +44,19 @@ pub struct FlowShare {
     pub weight: u32,
     /// A job that is ahead pauses this long before it looks again (`flow_sleep`).
     pub sleep: Span,
+}
+
+/// A target for latencies, which the depth of a job follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LatencyGoal {
+    /// The longest time for a request (`latency_target`).
+    pub target: Span,
+    /// The time for which each depth is tried (`latency_window`).
+    pub window: Span,
+    /// The share of the requests that must keep below it (`latency_percentile`).
+    pub share: Ratio,
+    /// The search goes on until the job ends (`latency_run`).
+    pub endless: bool,
 }
 
 /// Jobs that may use a file at the same time, each request of a synchronous engine by itself.

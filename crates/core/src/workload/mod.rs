@@ -21,7 +21,7 @@ pub use arrival::{Arrivals, Pace};
 pub use batches::Batches;
 pub use block::BlockSizes;
 pub use ioengine::{IoEngine, Polling};
-pub use job_schedule::{FileLock, FlowShare, JOBS_MAX, JobSchedule};
+pub use job_schedule::{FileLock, FlowShare, JOBS_MAX, JobSchedule, LatencyGoal};
 pub use mix::Rw;
 pub use options::{OPTIONS, Spelling, WorkloadError, WorkloadOption, WorkloadOptions};
 pub use requests::Requests;

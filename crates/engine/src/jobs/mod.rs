@@ -261,7 +261,8 @@ fn one(
         lock: shared.locks.job(file, plan.conduct.lock, *ioengine),
     };
     let flow = shared.flows.part(plan.conduct);
-    let job = Job { workload: &workload, seed, stamp: plan.stamp, flow };
+    let latency = plan.conduct.latency;
+    let job = Job { workload: &workload, seed, stamp: plan.stamp, flow, latency };
     let edges = JobEdges { schedule: plan.conduct, file: &target.file };
     let (group, device) = (seat.group, target.number());
     let watch =

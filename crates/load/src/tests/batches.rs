@@ -90,7 +90,7 @@ impl Target for Host {
 fn on_host(tells_when_dry: bool, options: WorkloadOptions) -> (u64, u64) {
     let workload = workload(options);
     let mut host = Host::new(tells_when_dry);
-    let job = Job { workload: &workload, seed: 1, stamp: Stamp::Io, flow: None };
+    let job = Job { workload: &workload, seed: 1, stamp: Stamp::Io, flow: None, latency: None };
     let tally = run(&mut host, job, &mut Notes::default()).unwrap().tally;
     (tally.ios(), host.calls * 100 / tally.ios())
 }
@@ -148,7 +148,7 @@ impl Device for Uneven {
 fn on_uneven(options: WorkloadOptions) -> Tally {
     let workload = workload(options);
     let mut target = VirtualTarget::new(Uneven::default());
-    let job = Job { workload: &workload, seed: 1, stamp: Stamp::Io, flow: None };
+    let job = Job { workload: &workload, seed: 1, stamp: Stamp::Io, flow: None, latency: None };
     run(&mut target, job, &mut Notes::default()).unwrap().tally
 }
 

@@ -128,7 +128,7 @@ fn load_watched(
 ) -> (JobOutcome, Steady) {
     let workload = workload(options);
     let mut target = VirtualTarget::new(device);
-    let job = Job { workload: &workload, seed: 1, stamp: Stamp::Io, flow: None };
+    let job = Job { workload: &workload, seed: 1, stamp: Stamp::Io, flow: None, latency: None };
     let loaded = run(&mut target, job, watch).unwrap();
     (loaded, target.into_device())
 }
@@ -361,7 +361,7 @@ fn a_seed_gives_the_same_tally_twice() {
 fn a_workload_that_does_not_fit_is_refused() {
     let workload = workload(WorkloadOptions { size: Some(Bytes::gib(2)), ..closed(1, SECOND) });
     let mut target = VirtualTarget::new(Steady::new(MS));
-    let job = Job { workload: &workload, seed: 1, stamp: Stamp::Io, flow: None };
+    let job = Job { workload: &workload, seed: 1, stamp: Stamp::Io, flow: None, latency: None };
     let error = run(&mut target, job, &mut Notes::default()).unwrap_err();
     assert!(error.to_string().contains("past the end"), "{error}");
 }
@@ -409,7 +409,7 @@ impl Target for Breaking {
 #[test]
 fn a_broken_target_ends_the_run_with_its_error() {
     let workload = workload(closed(4, SECOND));
-    let job = Job { workload: &workload, seed: 1, stamp: Stamp::Io, flow: None };
+    let job = Job { workload: &workload, seed: 1, stamp: Stamp::Io, flow: None, latency: None };
     let (now, done) = (Cell::new(0), Vec::new());
     let mut target = Breaking { now, left: 10, holds_back: false, done };
     let error = run(&mut target, job, &mut Notes::default()).unwrap_err();
@@ -425,7 +425,7 @@ fn requests_are_stamped_before_they_are_handed_over_one_by_one_or_a_batch_at_a_t
         let workload = Workload { batches, ..workload(options) };
         let (now, done) = (Cell::new(0), Vec::new());
         let mut target = Breaking { now, left: number, holds_back, done };
-        let job = Job { workload: &workload, seed: 1, stamp, flow: None };
+        let job = Job { workload: &workload, seed: 1, stamp, flow: None, latency: None };
         let tally = run(&mut target, job, &mut Notes::default()).unwrap().tally;
         (tally.service().min().unwrap().ns(), tally.service().max().unwrap().ns(), tally.stamp)
     };

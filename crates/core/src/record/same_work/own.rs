@@ -99,8 +99,16 @@ fn of_load(work: &mut Work, load: &Workload) {
 
 /// Sets the number of jobs, and their way of doing I/O.
 fn of_jobs(work: &mut Work, config: &RunConfig) {
-    let JobSchedule { start_delay, offset_increment, end_fsync, keep_cache, exit_all, flow, lock } =
-        config.conduct;
+    let JobSchedule {
+        start_delay,
+        offset_increment,
+        end_fsync,
+        keep_cache,
+        exit_all,
+        flow,
+        latency,
+        lock,
+    } = config.conduct;
     work.set("numjobs", config.numjobs);
     work.set_switch("direct", config.direct);
     if config.ioengine != VIRTUAL {
@@ -117,6 +125,9 @@ fn of_jobs(work: &mut Work, config: &RunConfig) {
     work.set("flow", or_none(flow.map(|share| share.weight)));
     work.set("flow_id", or_none(flow.map(|share| share.id)));
     work.set("flow_sleep", or_none(flow.map(|share| share.sleep)));
+    work.set("latency_target", or_none(latency.map(|goal| goal.target)));
+    work.set("latency_window", or_none(latency.map(|goal| goal.window)));
+    work.set("latency_percentile", or_none(latency.map(|goal| goal.share)));
     work.set("lockfile", lock);
 }
 

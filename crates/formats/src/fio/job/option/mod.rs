@@ -106,6 +106,16 @@ const OWN: &[(&[&str], Setter)] = &[
     (&["fill_device", "fill_fs"], |job, key, value| {
         store(switch(key, value)?, &mut job.extent.fills)
     }),
+    (&["latency_target"], |job, key, value| {
+        store(time(key, value, "us")?, &mut job.latency.target)
+    }),
+    (&["latency_window"], |job, key, value| {
+        store(time(key, value, "us")?, &mut job.latency.window)
+    }),
+    (&["latency_percentile"], |job, key, value| {
+        store(read(key, value.trim_end_matches('%'))?, &mut job.latency.percent)
+    }),
+    (&["latency_run"], |job, key, value| store(switch(key, value)?, &mut job.latency.endless)),
     (&["exitall"], |job, key, value| store(switch(key, value)?, &mut job.conduct.exit_all)),
     (&["stonewall", "wait_for_previous"], |job, key, value| {
         store(switch(key, value)?, &mut job.stonewall)

@@ -190,10 +190,6 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
         "use `drivelab replay TRACE`",
     ),
     (
-        &["latency_target", "latency_window", "latency_percentile", "latency_run"],
-        "compare depths with `drivelab study`, or give each a section with `stonewall`",
-    ),
-    (
         &[
             "cmdprio_percentage",
             "cmdprio_class",

@@ -1,6 +1,7 @@
 //! A section during reading.
 
 mod flow;
+mod latency;
 mod several;
 mod shared;
 mod zones;
@@ -14,6 +15,7 @@ use drivelab_core::units::{Bytes, Ratio, Span};
 use drivelab_core::workload::{BlockSizes, Rw, WorkloadOptions};
 use drivelab_core::{JobSchedule, Polling, Refusal};
 use flow::Flow;
+use latency::Latency;
 use zones::Zones;
 
 /// The longest path that the kernel accepts (`PATH_MAX`).
@@ -69,6 +71,7 @@ pub(super) struct Section {
     pub(super) numjobs: Option<u32>,
     pub(super) conduct: JobSchedule,
     pub(super) flow: Flow,
+    pub(super) latency: Latency,
     /// As `end_fsync`: fio flushes at the end of a job for either, and once for both.
     pub(super) fsync_on_close: bool,
     pub(super) seed: Option<u64>,

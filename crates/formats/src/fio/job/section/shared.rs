@@ -1,4 +1,4 @@
-//! Rates, locks and the space of a file system, which jobs share.
+//! Rates, latencies, locks and the space of a file system, which jobs share.
 
 use drivelab_core::Refusal;
 
@@ -9,6 +9,11 @@ impl Section {
     /// differs from fio.
     pub(super) fn shared(&mut self, parts: u32) -> Result<(), Refusal> {
         self.conduct.flow = self.flow.share();
+        self.conduct.latency = self.latency.goal();
+        if parts > 1 && self.conduct.latency.is_some() {
+            let wrong = format!("`latency_target`: the job `{}` uses several files", self.name);
+            return Err(Refusal::request(wrong).hint("give each file a section"));
+        }
         if parts > 1 && self.conduct.flow.is_some() {
             let wrong = format!("`flow`: the job `{}` uses several files", self.name);
             return Err(Refusal::request(wrong).hint("give each file a section with its `flow`"));

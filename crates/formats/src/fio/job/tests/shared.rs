@@ -55,3 +55,16 @@ fn a_job_fills_a_device_unless_it_has_a_size() {
     assert_eq!(behind.workload(None).unwrap_err(), ExtentError::NoWhole { option: "offset" });
     assert_eq!(behind.workload(Some(Bytes::mib(8))).unwrap().size, Some(Bytes::mib(6)));
 }
+
+#[test]
+fn a_target_for_latencies_is_a_search_for_the_depth() {
+    let read = job("size=1m\nlatency_target=10ms\nlatency_window=500ms\nlatency_percentile=99.9");
+    let goal = read.conduct.latency.unwrap();
+    assert_eq!((goal.target, goal.window), (Span::from_ms(10), Span::from_ms(500)));
+    assert_eq!((goal.share, goal.endless), (Ratio::from_billionths(999_000_000), false));
+    let read = job("size=1m\nlatency_target=250\nlatency_run=1");
+    let goal = read.conduct.latency.unwrap();
+    assert_eq!((goal.target, goal.window), (Span::from_us(250), Span::ZERO));
+    assert!(goal.endless && goal.share == Ratio::ONE);
+    assert_eq!(job("size=1m\nlatency_window=5\nlatency_percentile=95").conduct.latency, None);
+}
