@@ -36,7 +36,9 @@ pub(super) fn decode(bytes: Vec<u8>, changes: &mut Changes) -> Result<String, Bi
         return Ok(from_utf_16(&bytes[begin..], order, changes));
     }
     if is_binary(&bytes) {
-        return Err(Binary(String::from_utf8_lossy(&bytes).into_owned()));
+        // With its marks it may pass for text when it is cleaned again, and a carriage return for
+        // the end of a line.
+        return Err(Binary(String::from_utf8_lossy(&bytes).replace('\r', "\u{fffd}")));
     }
     // Text is not copied: it may have 100 MB.
     let text = String::from_utf8(bytes).unwrap_or_else(|error| {

@@ -120,6 +120,15 @@ fn commands_lose_their_prompt() {
     }
 }
 
+#[test]
+fn binary_data_that_is_cleaned_again_keeps_its_lines() {
+    // As text, the marks of the first cleaning outweigh its one control character.
+    let data = [&[0xf6; 40][..], &[1], b"a\rb"].concat();
+    let once = clean(data).text;
+    assert!(once.contains('\u{fffd}') && !once.contains('\r'), "{once:?}");
+    assert_eq!(clean(once.into_bytes()).text.matches('\n').count(), 0);
+}
+
 proptest::proptest! {
     #[test]
     fn no_bytes_panic(bytes: Vec<u8>) {
