@@ -22,6 +22,8 @@ const HEAD_BYTES: u64 = 1 << 20;
 const SIGN_BYTES: u64 = 64 << 10;
 /// Size limit of the output of tools in one file; `udevadm info -e` of a large machine has 2 MB.
 const TEXT_BYTES_MAX: u64 = 64 << 20;
+/// The number by which `statfs` knows `/sys`.
+const SYSFS: rustix::fs::FsWord = 0x6265_6572;
 /// Maximum number of files in a folder that are looked at.
 const FILES_MAX: usize = 1 << 18;
 /// Maximum depth of folders.
@@ -160,10 +162,8 @@ impl Shown {
 
     /// A sosreport that was unpacked, or a captured tree. The root of this machine is neither.
     fn add_folder(&mut self, path: &Path) -> Result<bool, Refusal> {
-        let is_tree = path.join("sys/block").is_dir() && path.join("proc").is_dir();
-        // Only the running kernel has namespaces there.
-        let is_here = path.join("proc/self/ns").is_dir();
-        if !(path.join("sos_commands").is_dir() || is_tree) || is_here {
+        let is_tree = path.join("sys/block").is_dir();
+        if !(path.join("sos_commands").is_dir() || is_tree) || is_of_this_kernel(path) {
             return Ok(false);
         }
         let mut package = Package::default();
@@ -194,6 +194,14 @@ impl Shown {
     pub fn cut(&self) -> &[PathBuf] {
         &self.cut
     }
+}
+
+/// Returns whether a folder is a root in which this kernel's own `/proc` or `/sys` is mounted.
+fn is_of_this_kernel(path: &Path) -> bool {
+    // Only the running kernel has namespaces there.
+    let is_proc = path.join("proc/self/ns").is_dir();
+    let mounted = rustix::fs::statfs(path.join("sys")).ok();
+    is_proc || mounted.is_some_and(|about| about.f_type == SYSFS)
 }
 
 /// Returns what a file seems to be that describes no machine; `None` for what is no file, such as
@@ -396,6 +404,10 @@ mod tests {
         put(&folder, "proc/sys/kernel/osrelease", "5.14.0-70\n");
         put(&folder, "sos_commands/ata/smartctl_-a_.dev.sda", SMART);
         put(&folder, "etc/passwd", "root:x:0:0\n");
+        put(&folder, "alone/sys/block/sda/size", "7814037168\n");
+        let alone = folder.path().join("alone");
+        assert_eq!(Shown::default().add(&alone).unwrap(), Recognised::Machine);
+        assert!(is_of_this_kernel(Path::new("/")) && !is_of_this_kernel(&alone));
         let mut shown = Shown::default();
         assert_eq!(shown.add(folder.path()).unwrap(), Recognised::Machine);
         let found = inspect(shown);
