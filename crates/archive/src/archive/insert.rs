@@ -32,7 +32,7 @@ const TAGS: [&str; 2] = ["run", "tag"];
 /// The revision of the digests that this version makes and reads: another one with every change to
 /// what `drivelab_analysis::digest` says of the same record. A digest of any other revision counts
 /// as none, and the record is read instead.
-pub(super) const REVISION: &str = "2";
+pub(super) const REVISION: &str = "3";
 
 /// Entries as rows: those of each table, with the number of the entry.
 pub(super) struct Rows {
