@@ -19,6 +19,8 @@ use self::message::Reading;
 pub(crate) use self::unpack::unpacked;
 use super::KernelLog;
 
+/// More zeros than this before a log are no log.
+const ZEROS_MAX: usize = 64 << 20;
 /// A log longer than this has no end, such as a device.
 const LOG_BYTES_MAX: u64 = 64 << 30;
 
@@ -50,6 +52,7 @@ impl KernelLog {
     }
 
     fn text(mut file: impl BufRead) -> std::io::Result<Self> {
+        skip_zeros(&mut file);
         // Log files of a machine that lost its power can end in a block of zeros.
         if let Ok(start) = file.fill_buf()
             && start.iter().take(1024).any(|byte| *byte == 0)
@@ -105,6 +108,20 @@ impl KernelLog {
                 return Ok(reading.finish());
             }
         }
+    }
+}
+
+/// Passes over the zeros that a log begins with after it was emptied while a program wrote to it.
+fn skip_zeros(file: &mut impl BufRead) {
+    let mut left = ZEROS_MAX;
+    while left > 0 {
+        // The reader of lines meets the same error, and says what is damaged.
+        let Ok(start) = file.fill_buf() else { return };
+        let zeros = start.iter().take(left).take_while(|byte| **byte == 0).count();
+        let goes_on = zeros > 0 && zeros == start.len();
+        debug_assert!(zeros <= left, "no more than are left");
+        file.consume(zeros);
+        left = if goes_on { left - zeros } else { 0 };
     }
 }
 
@@ -175,6 +192,13 @@ mod tests {
             let error = KernelLog::read(&packed[..packed.len() / 2]).unwrap_err();
             assert!(error.to_string().contains("damaged"), "{error}");
         }
+    }
+
+    #[test]
+    fn zeros_before_a_log_are_passed_over() {
+        let zeros = vec![0; 70_000];
+        assert_eq!(count(&[&zeros, LINE.as_bytes()].concat()), 1);
+        assert!(KernelLog::read(zeros.as_slice()).is_ok_and(|log| !log.present));
     }
 
     #[test]
