@@ -138,7 +138,8 @@ fn row(
     }
     let Some(phase) = phases.last_mut() else { return Ok(()) };
     let Some((name, factor, unit)) = meaning(what) else { return Ok(()) };
-    if line.text.trim_end().chars().count() < width {
+    // Each row has two values, of which the last one counts.
+    if line.text.trim_end().chars().count() < width || value.split_whitespace().count() < 2 {
         found.unread(line.number, "a row that is cut off");
         return Ok(());
     }
