@@ -130,17 +130,23 @@ impl FileJob {
         )
     }
 
-    /// True if its file takes the free space of its file system (`fill_device`).
+    /// True if its file takes the free space of its file system (`fill_device`), or as much of it
+    /// as its `size` says.
     pub fn fills(&self) -> bool {
-        self.extent.fills && self.extent.size.is_none()
+        self.extent.fills && !matches!(self.extent.size, Some(Part::Percent(_)))
     }
 
     /// Sets the end of its file, of which it uses all behind its `offset`.
     pub fn fill_to(&mut self, end: Bytes) {
-        debug_assert!(self.fills(), "the job has no size yet");
+        debug_assert!(self.fills(), "the job has no part of a whole as its size");
         let offset = self.extent.offset.and_then(|offset| offset.of(Some(end)));
         let size = end.get().saturating_sub(offset.unwrap_or_default().get());
-        self.extent.size = Some(Part::Bytes(Bytes::new(size)));
+        // As in fio a `size` beyond the end of the space is that of the space.
+        let most = match self.extent.size {
+            Some(Part::Bytes(size)) => size.get(),
+            _ => u64::MAX,
+        };
+        self.extent.size = Some(Part::Bytes(Bytes::new(size.min(most))));
     }
 
     /// The workload for a target of `length`, or for one that has yet to be created.

@@ -45,11 +45,18 @@ fn a_lock_is_one_of_the_calls_of_a_synchronous_engine() {
 }
 
 #[test]
-fn a_job_fills_a_device_unless_it_has_a_size() {
+fn a_job_fills_a_device_up_to_its_size() {
     assert!(job("rw=write\nfill_device=1").fills());
     assert!(job("rw=write\nfill_fs").fills());
     assert!(!job("rw=write\nfill_device=0").fills());
-    assert!(!job("rw=write\nfill_device=1\nsize=1m").fills());
+    assert!(!job("rw=write\nfill_device=1\nsize=50%").fills());
+    for (size, filled) in [("1m", 1), ("100m", 8)] {
+        let mut sized = job(&format!("rw=write\nfill_device=1\nsize={size}"));
+        assert!(sized.fills());
+        sized.fill_to(Bytes::mib(8));
+        let found = sized.workload(None).unwrap().size;
+        assert_eq!(found, Some(Bytes::mib(filled)), "{size}");
+    }
     let mut behind = job("rw=write\nfill_device=1\noffset=25%");
     behind.fill_to(Bytes::mib(8));
     assert_eq!(behind.workload(None).unwrap_err(), ExtentError::NoWhole { option: "offset" });
