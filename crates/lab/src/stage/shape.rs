@@ -47,7 +47,7 @@ fn at_risk(shape: Shape) -> Result<Suite, Refusal> {
             .hint(format!("name one that writes, such as `{AT_RISK}copy-small`")));
     }
     Ok(Suite {
-        summary: format!("for how long a power cut can lose a write in the shape of `{shape}`"),
+        summary: format!("writes in the shape of `{shape}`, and how long a cut can lose each"),
         ..suite(format!("{AT_RISK}{shape}"), format!("{shape}_at_risk_ms"), Needs::AtRisk(shape))
     })
 }
