@@ -44,7 +44,7 @@ Examples:
   drivelab cost app.toml --against base.json --report comment.md
   drivelab cost app.toml --label app --commit 3f2c1a; drivelab history --metric flushes
   drivelab cost app.toml --limit flushes=300 --limit write_bytes=4M --per-hour 60
-  drivelab cost --vary 'filesystem=ext4|xfs|btrfs' --vary 'n=10|100' 'app --commit-every {n}'
+  drivelab cost --vary 'filesystem=ext4|xfs|btrfs' --vary 'rows=10|100' 'app --rows {rows}'
 
 Metrics: reads, read_bytes, writes, write_bytes, discards, discard_bytes, flushes, fua, data_bytes,
 metadata_bytes, journal_bytes, syncs (calls), changes (calls that change names or sizes).
@@ -231,6 +231,9 @@ fn under_settings(asked: &Asked, ui: Ui) -> Outcome {
                 break;
             }
         };
+        if asked.keep.keep(entries::bill(&bill, asked.label.as_ref()), ui) != Exit::Done {
+            end = Ok(Exit::CannotHere);
+        }
         let lifetimes = asked.per_hour.map_or_else(Vec::new, |rate| lifetime(&bill, rate));
         let report = CostReport { gate: None, lifetimes, per_hour: asked.per_hour, bill };
         bills.push((variant.values, report));
