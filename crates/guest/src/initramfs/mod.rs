@@ -73,7 +73,8 @@ impl Initramfs {
     /// busybox has a tool of that name a shell that runs the program.
     ///
     /// # Errors
-    /// A file cannot be read, or that shell is not installed.
+    /// A file cannot be read, that shell is not installed, or the guest has another program of that
+    /// name, such as one that it is driven with.
     pub fn add_program(&mut self, name: &str, path: &Path) -> io::Result<()> {
         self.add_with_libraries(name, path)?;
         if !self.tools.contains(name) {
@@ -89,11 +90,10 @@ impl Initramfs {
     }
 
     fn add_with_libraries(&mut self, name: &str, path: &Path) -> io::Result<()> {
-        self.add_file(
-            &format!("{PROGRAMS}/{name}"),
-            elf::without_sections(std::fs::read(path)?),
-            true,
-        );
+        let inside = format!("{PROGRAMS}/{name}");
+        let bytes = elf::without_sections(std::fs::read(path)?);
+        self.refuse_another(&inside, &bytes)?;
+        self.add_file(&inside, bytes, true);
         for library in libraries(path)? {
             let name = library.to_string_lossy().trim_start_matches('/').to_owned();
             self.add_file(&name, elf::without_sections(std::fs::read(&library)?), true);
@@ -107,7 +107,11 @@ impl Initramfs {
         let inside = inside.trim_start_matches('/');
         if !about.is_dir() {
             let executable = about.permissions().mode() & 0o111 != 0;
-            self.add_file(inside, std::fs::read(outside)?, executable);
+            let bytes = std::fs::read(outside)?;
+            if inside.starts_with(&format!("{PROGRAMS}/")) {
+                self.refuse_another(inside, &bytes)?;
+            }
+            self.add_file(inside, bytes, executable);
             let total: usize = self.entries.values().map(Entry::bytes).sum();
             if total as u64 > COPIES_MAX.get() {
                 return Err(io::Error::other(format!("a guest's root holds {COPIES_MAX} at most")));
@@ -124,6 +128,17 @@ impl Initramfs {
             self.add_copy(&format!("{inside}/{name}"), &path)?;
         }
         Ok(())
+    }
+
+    /// Fails where the guest has another file of that name.
+    fn refuse_another(&self, inside: &str, bytes: &[u8]) -> io::Result<()> {
+        match self.entries.get(inside) {
+            Some(Entry::File { bytes: own, .. }) if own != bytes => {
+                let why = format!("the guest has another /{inside}: give a copy another name");
+                Err(io::Error::new(io::ErrorKind::AlreadyExists, why))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Adds a file.
@@ -274,6 +289,20 @@ mod tests {
         for shell in ["bin/dash", "bin/sh"] {
             assert!(root.entries.contains_key(shell), "{shell}");
         }
+    }
+
+    #[test]
+    fn a_program_takes_the_part_of_no_other_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let strace = folder.path().join("strace");
+        std::fs::write(&strace, "#!/bin/sh\n").unwrap();
+        let mut root = Initramfs::default();
+        root.add_program("strace", Path::new("/bin/true")).unwrap();
+        root.add_program("strace", Path::new("/bin/true")).unwrap();
+        let error = root.add_program("strace", &strace).unwrap_err().to_string();
+        assert!(error.contains("another /bin/strace"), "{error}");
+        assert!(root.add_copy("/bin/strace", &strace).is_err());
+        root.add_copy("/data/strace", &strace).unwrap();
     }
 
     #[test]

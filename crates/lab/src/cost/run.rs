@@ -52,10 +52,6 @@ struct Done {
     disk: ServedDrive,
 }
 
-/// Programs with which a guest is driven and recorded: another one of that name would take their
-/// part.
-const OWN_PROGRAMS: [&str; 5] = ["busybox", "drivelab", "filefrag", "sh", "strace"];
-
 /// The smallest file system that is made: `mkfs.xfs` refuses a smaller one.
 const SIZE_MIN: Bytes = Bytes::mib(300);
 
@@ -69,14 +65,6 @@ impl Cost {
         if file.command.trim().is_empty() {
             let hint = "for what a file system writes by itself, give the command `true`";
             return Err(Refusal::request("the command is empty").hint(hint));
-        }
-        let own = file.programs.iter().find(|program| {
-            let name = Path::new(program).file_name().and_then(|name| name.to_str());
-            name.is_some_and(|name| OWN_PROGRAMS.contains(&name))
-        });
-        if let Some(own) = own {
-            let message = format!("`{own}` has the name of a program that the guest itself needs");
-            return Err(Refusal::request(message).hint("give a copy of it another name"));
         }
         let file_system =
             FileSystem::from_name(&file.filesystem).map_err(Refusal::request_error)?;
