@@ -166,6 +166,12 @@ pub fn against(base: &Bill, now: &Bill, tolerance: Tolerance) -> Result<Gate, In
             gate.notes.push(note);
         }
     }
+    if base.has_stacks() != now.has_stacks() {
+        let one = if now.has_stacks() { "this bill" } else { "the base" };
+        gate.notes.push(format!(
+            "{one} alone was made with stacks, which changes the order of threads and processes"
+        ));
+    }
     for metric in &METRICS {
         let (before, after) = (base.range(metric), now.range(metric));
         // Ranges that overlap may be one program that decides at random.
@@ -303,6 +309,7 @@ mod tests {
         );
         let gate = against(&base(), &with_stacks(more), Tolerance::default()).unwrap();
         assert!(gate.changes[0].causes[0].stack.is_empty());
+        assert!(gate.notes[0].contains("this bill alone"), "{:?}", gate.notes);
     }
 
     #[test]
