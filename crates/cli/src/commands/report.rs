@@ -15,6 +15,7 @@ use drivelab_report::cost::CostReport;
 use drivelab_report::publish::{Format, Subject};
 use drivelab_report::run;
 use drivelab_report::text::{Look, json_text};
+use drivelab_report::viewer::notice;
 use drivelab_study::repeat::command;
 
 use crate::commands::archive::keep::ArchiveArgs;
@@ -161,10 +162,13 @@ pub(crate) fn shown(found: &[(PathBuf, Content)], format: Format) -> Result<Stri
                 Format::Txt => report.to_text(Look::PLAIN),
                 Format::Json => json_text(&report.to_json()),
                 Format::Md => report.to_markdown(),
-                _ => {
+                Format::Html => {
+                    notice("The I/O bill of a program", &[], &report.to_text(Look::PLAIN))
+                }
+                Format::Csv | Format::Svg => {
                     let message = format!("`{}` is the bill of a program", path.display());
                     return Err(Refusal::request(message)
-                        .hint("it can be printed with --format md, txt or json"));
+                        .hint("it can be printed with --format html, md, txt or json"));
                 }
             }
         }

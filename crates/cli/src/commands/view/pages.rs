@@ -11,10 +11,8 @@ use drivelab_core::record::{Kept, Origin};
 use drivelab_core::units::Ratio;
 use drivelab_core::{Bytes, Invalid, Refusal, RefusalKind, invalid};
 use drivelab_report::comparison;
-use drivelab_report::cost::CostReport;
 use drivelab_report::history::{self, Asked};
 use drivelab_report::publish::Format;
-use drivelab_report::text::Look;
 use drivelab_report::viewer::running::Running;
 use drivelab_report::viewer::{notice, outline};
 use drivelab_study::{Standing, State};
@@ -159,10 +157,6 @@ impl Archived {
         match &contents[..] {
             [(_, Content::Measurement(file, _))] => {
                 Ok(notice("A measurement for a model", &[], file))
-            }
-            [(_, Content::Bill(bill))] => {
-                let text = CostReport::of((**bill).clone()).to_text(Look::PLAIN);
-                Ok(notice("The I/O bill of a program", &[], &text))
             }
             [(_, Content::Collection(collected))] if collected.runs.is_empty() => {
                 Ok(outline(&collected.host, &drivelab_host::outline(&collected.inspection)))
