@@ -113,7 +113,12 @@ const OWN: &[(&[&str], Setter)] = &[
         store(time(key, value, "us")?, &mut job.latency.window)
     }),
     (&["latency_percentile"], |job, key, value| {
-        store(read(key, value.trim_end_matches('%'))?, &mut job.latency.percent)
+        let percent: f64 = read(key, value.trim_end_matches('%'))?;
+        if !(0.0..=100.0).contains(&percent) {
+            let wrong = format!("`{key}`: `{value}` is not a percentage from 0 to 100");
+            return Err(Refusal::request(wrong));
+        }
+        store(percent, &mut job.latency.percent)
     }),
     (&["latency_run"], |job, key, value| store(switch(key, value)?, &mut job.latency.endless)),
     (&["exitall"], |job, key, value| store(switch(key, value)?, &mut job.conduct.exit_all)),

@@ -21,8 +21,9 @@ impl Latency {
     /// The goal; as in fio, the other options change nothing without a target.
     pub(in crate::fio::job) fn goal(self) -> Option<LatencyGoal> {
         let Self { target, window, percent, endless } = self;
+        debug_assert!((0.0..=100.0).contains(&percent), "the option was read");
         // Billionths of a percentage with a few digits are exact.
-        let share: Ratio = format!("{:.9}", percent.clamp(0.0, 100.0) / 100.0).parse().ok()?;
+        let share: Ratio = format!("{:.9}", percent / 100.0).parse().ok()?;
         (!target.is_zero()).then_some(LatencyGoal { target, window, share, endless })
     }
 }

@@ -73,5 +73,9 @@ fn a_target_for_latencies_is_a_search_for_the_depth() {
     let goal = read.conduct.latency.unwrap();
     assert_eq!((goal.target, goal.window), (Span::from_us(250), Span::ZERO));
     assert!(goal.endless && goal.share == Ratio::ONE);
+    for wrong in ["150", "-1", "nan"] {
+        let text = format!("[a]\nsize=1m\nlatency_percentile={wrong}");
+        check_error(&text, 3, "latency_percentile", "");
+    }
     assert_eq!(job("size=1m\nlatency_window=5\nlatency_percentile=95").conduct.latency, None);
 }
