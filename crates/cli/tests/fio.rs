@@ -317,8 +317,11 @@ fn a_target_for_latencies_ends_the_search_for_a_depth_or_the_job() {
     let real = ["--ioengine=null", "--latency_target=10s"];
     let said = drivelab(folder.path(), &[&searches[..], &real].concat());
     assert_eq!(said.code, 0, "{said:?}");
-    let runtime_ms = said.json()["jobs"][0]["job_runtime"].as_u64().unwrap();
+    let job = &said.json()["jobs"][0];
+    let runtime_ms = job["job_runtime"].as_u64().unwrap();
     assert!((10..60_000).contains(&runtime_ms), "{runtime_ms}");
+    assert_eq!(job["latency_target"], 10_000_000_000_u64);
+    assert_eq!((&job["latency_window"], &job["latency_depth"]), (&10_000.into(), &4.into()));
     let modelled = ["--filename=drive:generic-nvme", "--ioengine=io_uring", "--latency_target=1us"];
     let said = drivelab(folder.path(), &[&searches[..], &modelled].concat());
     said.failed(1, &["`latency_target`"]);

@@ -219,6 +219,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
         let unanswered = self.slots.in_use() as u64;
         self.enter_undone();
         let mut tally = self.meter.finish(self.clock);
+        tally.depth_found = self.depth.as_ref().map(Depth::current);
         tally.stamp = self.stamp;
         tally.unanswered = unanswered;
         JobOutcome { tally, end }
@@ -344,6 +345,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
                 let tally = self.meter.tally();
                 self.searched = [tally.ios(), tally.bytes(), tally.errors];
                 self.meter.restart(self.clock);
+                self.watch.restart();
             }
             Step::Done => self.measured = true,
         }

@@ -192,8 +192,6 @@ fn cpu_bound(facts: RunFacts<'_>) -> Option<String> {
     let had = facts.total.elapsed * u64::from(facts.numjobs);
     let share = (u128::from(used.ns()) * 100).checked_div(u128::from(had.ns()))?;
     // Nine tenths, divided first: the product of a long run on many processors could overflow.
-    // What was used before the load began and after it ended is in `used`, too.
-    let share = share.min(100);
     (used.ns() / 9 >= had.ns() / 10).then(|| {
         format!("the CPU was busy or unavailable {share} % of the time and may be the bottleneck")
     })

@@ -12,6 +12,9 @@ pub trait Watch {
     /// A new phase began.
     fn enter(&mut self, _phase: Phase) {}
 
+    /// The measurement begins again, and counts so far are dropped.
+    fn restart(&mut self) {}
+
     /// The progress of the job; called about every 100 ms of the target's time. In virtual time
     /// this is thousands of times per second: the caller that draws must limit its drawing.
     fn tick(&mut self, _progress: &Progress) {}

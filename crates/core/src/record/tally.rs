@@ -107,6 +107,9 @@ pub struct Tally {
     pub queued_ns: u128,
     /// The target returned requests because its own queue was full.
     pub target_full: bool,
+    /// The depth that kept latencies below a target, if there was one.
+    #[serde(default)]
+    pub depth_found: Option<u32>,
     /// Processor time, if known.
     pub cpu: Option<Span>,
     /// The use of processor and memory by the job's own thread, if known.
@@ -223,6 +226,7 @@ impl Tally {
             (mine, theirs) => mine.or(theirs),
         };
         self.target_full |= other.target_full;
+        self.depth_found = self.depth_found.max(other.depth_found);
         // One job with coarse time stamps makes the sum coarse.
         self.stamp = if other.stamp == Stamp::Batch { Stamp::Batch } else { self.stamp };
     }

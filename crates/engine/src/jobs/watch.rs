@@ -117,6 +117,12 @@ impl Watch for JobWatch<'_> {
         }
     }
 
+    fn restart(&mut self) {
+        self.waited = waited();
+        // Of several jobs the last one counts: the processor time of all is known, and not of each.
+        self.shared.cpu_begin.store(process_cpu().ns(), Ordering::Relaxed);
+    }
+
     fn question(&self) -> Option<u64> {
         let asked = self.shared.control.snapshots()?.asked();
         (asked > self.answered).then_some(asked)

@@ -61,6 +61,11 @@ impl Depth {
         }
     }
 
+    /// The depth that is tried, and at the end the one that was found.
+    pub(crate) fn current(&self) -> u32 {
+        self.now
+    }
+
     /// True if another request may be sent.
     #[inline]
     pub(crate) fn admits(&mut self, outstanding: usize) -> bool {
@@ -70,13 +75,18 @@ impl Depth {
 
     /// Counts a request that completed at `at`.
     pub(crate) fn completed(&mut self, latency: Span, at: Time) -> Step {
+        if self.quiesces {
+            // It was sent at the larger depth: the window begins behind it.
+            self.begin(at);
+            return Step::On;
+        }
         self.requests += 1;
         if latency <= self.goal.target {
             return Step::On;
         }
         self.late += 1;
         // With a share below all, only the whole window decides.
-        if self.goal.share < Ratio::ONE || self.quiesces {
+        if self.goal.share < Ratio::ONE {
             return Step::On;
         }
         if self.now == 1 {
@@ -188,7 +198,9 @@ mod tests {
         assert_eq!(depth.now, 6);
         assert!(!depth.admits(3));
         // Those that were sent at the larger depth are not held against this one.
-        assert_eq!(depth.completed(Span::from_ms(11), Time::ZERO), Step::On);
+        let later = Time::ZERO + Span::from_ms(5);
+        assert_eq!(depth.completed(Span::from_ms(11), later), Step::On);
         assert!(depth.admits(0) && depth.now == 6);
+        assert_eq!((depth.since, depth.requests, depth.late), (later, 0, 0));
     }
 }

@@ -11,7 +11,7 @@ use drivelab_core::record::{Stamp, Tally};
 use drivelab_core::request::{Completion, IoError, Op, Request, RequestId, ServedBy};
 use drivelab_core::target::{Rejected, Target, TargetError};
 use drivelab_core::units::{Bytes, Lba, Ratio, Sectors, Span, Time};
-use drivelab_core::workload::{Batches, Rw, Workload, WorkloadOptions};
+use drivelab_core::workload::{Batches, LatencyGoal, Rw, Workload, WorkloadOptions};
 use drivelab_core::{Device, Histogram};
 
 use super::{End, Job, JobOutcome, LoadError, Watch, run};
@@ -355,6 +355,40 @@ fn a_seed_gives_the_same_tally_twice() {
     assert_eq!(first, second);
     assert_eq!(device.taken, again.taken);
     assert!(first.of(Op::Read).ios < first.ios() && first.late.max() > Some(Span::ZERO));
+}
+
+/// Counts how often a measurement began again.
+#[derive(Default)]
+struct Restarts(u32);
+
+impl Watch for Restarts {
+    fn stop(&mut self) -> bool {
+        false
+    }
+
+    fn restart(&mut self) {
+        self.0 += 1;
+    }
+}
+
+#[test]
+fn figures_are_those_of_the_depth_that_was_found() {
+    // Of requests that take 1 ms each, one after the other, four at once take 4 ms.
+    let goal = LatencyGoal {
+        target: Span::from_ms(4),
+        window: Span::from_ms(100),
+        share: Ratio::ONE,
+        endless: false,
+    };
+    let workload = workload(closed(16, SECOND * 60));
+    let latency = Some(goal);
+    let job = Job { workload: &workload, seed: 1, stamp: Stamp::Io, flow: None, latency };
+    let mut target = VirtualTarget::new(Steady { serial: true, ..Steady::new(MS) });
+    let mut restarts = Restarts::default();
+    let outcome = run(&mut target, job, &mut restarts).unwrap();
+    assert_eq!((outcome.tally.depth_found, restarts.0), (Some(4), 1));
+    assert!(outcome.tally.elapsed < SECOND, "{:?}", outcome.tally.elapsed);
+    assert_eq!(outcome.tally.queue_depth_mean().map(f64::round), Some(4.0));
 }
 
 #[test]

@@ -78,6 +78,7 @@ fn entry(job: &Job, plus: bool) -> Entry<'_> {
     // One request is submitted, and one completion seen, at a time, or up to four.
     let any = if job.kinds.iter().any(|kind| kind.ios > 0) { 100.0 } else { 0.0 };
     let [usr_cpu, sys_cpu] = job.cpu_percent();
+    let (latency_target, latency_percentile, latency_window) = job.latency();
     let calls = [0.0, any, 0.0, 0.0, 0.0, 0.0, 0.0];
     Entry {
         jobname: &job.name,
@@ -103,9 +104,9 @@ fn entry(job: &Job, plus: bool) -> Entry<'_> {
         latency_us: Latencies(&BELOW_THOUSAND, &job.ranges.us),
         latency_ms: Latencies(&MILLISECONDS, &job.ranges.ms),
         latency_depth: job.iodepth,
-        latency_target: 0,
-        latency_percentile: 100.0,
-        latency_window: 0,
+        latency_target,
+        latency_percentile,
+        latency_window,
     }
 }
 

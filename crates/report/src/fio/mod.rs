@@ -20,6 +20,7 @@ use drivelab_core::histogram::{Histogram, Second};
 use drivelab_core::record::{RunRecord, Tally, Usage};
 use drivelab_core::request::Op;
 use drivelab_core::units::Span;
+use drivelab_core::workload::LatencyGoal;
 
 use self::ranges::Ranges;
 
@@ -70,6 +71,8 @@ pub struct Job {
     pub depth_mean: f64,
     /// Requests that may be outstanding.
     pub iodepth: u32,
+    /// The target for latencies that this depth met.
+    pub latency: Option<LatencyGoal>,
     /// Latencies of all data requests by range.
     ranges: Ranges,
     /// Second by second, where all data requests are of one kind.
@@ -89,6 +92,8 @@ pub struct About {
     pub options: Vec<(String, String)>,
     /// Requests that may be outstanding.
     pub iodepth: u32,
+    /// The target for latencies that this depth met.
+    pub latency: Option<LatencyGoal>,
     /// The percentiles that are reported; the usual ones if there are none.
     pub percentiles: Vec<f64>,
 }
@@ -138,6 +143,7 @@ impl Job {
             jobs: record.config.numjobs.max(1),
             options: Vec::new(),
             iodepth: workload.map_or(1, |workload| workload.pace.iodepth()),
+            latency: record.config.conduct.latency,
             ..About::default()
         };
         let kinds = [&total.read, &total.write, &total.trim, &total.flush];
@@ -166,7 +172,7 @@ impl Job {
     }
 
     fn with(about: About, kinds: [Kind; 4], lat: &Histogram, common: Common<'_>) -> Self {
-        let About { name, group, jobs, options, iodepth, .. } = about;
+        let About { name, group, jobs, options, iodepth, latency, .. } = about;
         let Common { elapsed, errors, usage, depth_mean, seconds } = common;
         let is_one_kind = kinds[..3].iter().filter(|kind| kind.ios > 0).count() == 1;
         // The last second is not whole.
@@ -185,9 +191,19 @@ impl Job {
             usage,
             depth_mean,
             iodepth,
+            latency,
             ranges,
             seconds,
         }
+    }
+
+    /// The target for latencies in nanoseconds, the percentage that must meet it, and the window in
+    /// microseconds, as in fio.
+    fn latency(&self) -> (u64, f64, u64) {
+        let Some(LatencyGoal { target, window, share, .. }) = self.latency else {
+            return (0, 100.0, 0);
+        };
+        (target.ns(), 100.0 * share.to_f64(), window.ns() / 1000)
     }
 
     /// Processor time in the program and in the system, as percentages of the measured time of the

@@ -97,10 +97,13 @@ fn of_job(out: &mut String, job: &Job, date: &str) {
             format_args!("     errors    : total={errors}, first_error=5/<Input/output error>"),
         );
     }
-    let depth = job.iodepth;
+    let (depth, (target, percent, window)) = (job.iodepth, job.latency());
     line(
         out,
-        format_args!("     latency   : target=0, window=0, percentile=100.00%, depth={depth}"),
+        format_args!(
+            "     latency   : target={target}, window={window}, percentile={percent:.2}%, \
+             depth={depth}"
+        ),
     );
 }
 

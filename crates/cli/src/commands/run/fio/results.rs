@@ -85,6 +85,7 @@ impl Entry {
             jobs: 1,
             options: job.options.clone(),
             iodepth: depth_of(job, &tallies),
+            latency: job.conduct.latency,
             percentiles: percentiles.filter(|percent| (0.0..=100.0).contains(percent)).collect(),
         };
         let is_together = jobs.said(job, "group_reporting").is_some_and(|value| value != "0");
@@ -94,14 +95,8 @@ impl Entry {
 
 /// The depth of a job; where latencies have a target, the one that was found.
 fn depth_of(job: &FileJob, tallies: &[Tally]) -> u32 {
-    let asked = job.workload.iodepth.unwrap_or(1);
-    let found = tallies.first().filter(|_| job.conduct.latency.is_some());
-    let mean = found.and_then(Tally::queue_depth_mean);
-    // Of the depths that are possible the mean is nearest to the one that was kept.
-    (1..=asked)
-        .rev()
-        .find(|depth| mean.is_some_and(|mean| f64::from(*depth) <= mean + 0.5))
-        .unwrap_or(asked)
+    let found = tallies.iter().filter_map(|tally| tally.depth_found).max();
+    found.or(job.workload.iodepth).unwrap_or(1)
 }
 
 /// An entry for each copy, or for each group that is reported together.
