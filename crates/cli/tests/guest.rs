@@ -52,6 +52,10 @@ fn kernels_have_names() {
     guest(&["where", "--name", "one-tag"]).failed(3, &["no kernel `one-tag`", build]);
     guest(&["export", "out.xz", "--name", "one-tag"]).failed(3, &["no kernel `one-tag`"]);
     guest(&["build", "--patch", "x.patch"]).failed(2, &["--name"]);
+    guest(&["remove"]).failed(2, &["--objects"]);
+    guest(&["remove", "one-tag"]).failed(2, &["no kernel `one-tag`", "drivelab guest kernel list"]);
+    let removed = guest(&["remove", "--objects", "--json"]).json();
+    assert_eq!(removed["removed_objects_bytes"], 0);
     let run = ["run", "drive:seagate-st31000333as", "--in", "kernel", "--kernel", "one-tag"];
     drivelab(cache.path(), &run).failed(3, &["no kernel `one-tag`", build]);
     let study = std::fs::read_to_string(root().join("studies/kernels/one-tag.toml")).unwrap();

@@ -50,8 +50,13 @@ impl From<BuildError> for Refusal {
             BuildError::NoTree(_) => {
                 Self::request(message).hint("name the folder that has Linux' own `Makefile`")
             }
-            BuildError::Failed { log, .. } => {
-                Self::machine(message).hint(format!("read the log: {}", log.display()))
+            BuildError::Failed { log, from_kept, .. } => {
+                let refusal =
+                    Self::machine(message).hint(format!("read the log: {}", log.display()));
+                if !from_kept {
+                    return refusal;
+                }
+                refusal.hint("if it is no error of yours, build from nothing, too: --again")
             }
             BuildError::Taken(_) => {
                 Self::request(message).hint("give another --name, or --again to replace it")

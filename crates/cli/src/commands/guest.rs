@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use clap::{Args, Subcommand};
-use drivelab_core::{AtPath as _, Refusal};
+use drivelab_core::{AtPath as _, Bytes, Refusal};
 use drivelab_guest::kernel::{self, Build, Cache, Kernel, KernelName, Named, Need, Source};
 use drivelab_report::text::json_text;
 
@@ -25,6 +25,8 @@ Examples:
                                               another one, for `kernel = \"one-tag\"` of an arm
   drivelab guest kernel build --source ~/linux --name mine
                                               your tree of Linux 6.12, as it is
+  drivelab guest kernel remove one-tag --objects
+                                              the kernel, and what makes such builds quick
   drivelab guest kernel export linux.xz         for a machine without a compiler
   drivelab guest kernel import linux.xz         a kernel that was built on another machine
   drivelab guest shell intel-x25m,controller=ide
@@ -76,7 +78,7 @@ enum KernelVerb {
         /// The number of compilers that run at once [default: one for each processor].
         #[arg(long, value_name = "N")]
         jobs: Option<usize>,
-        /// Build it even if it is built already.
+        /// Build it from nothing, even if it is built already or objects of its source are kept.
         #[arg(long)]
         again: bool,
         /// Keep it under this name, next to the usual one: `kernel = "NAME"` of an arm.
@@ -105,8 +107,21 @@ enum KernelVerb {
         #[arg(long, value_name = "NAME")]
         name: Option<KernelName>,
     },
-    /// List the kernels that were built or imported.
+    /// List the kernels that were built or imported, and the objects that are kept for builds.
     List,
+    /// Remove kernels with names, or the objects that are kept for builds.
+    ///
+    /// A build keeps the objects of its source, so that one with `--patch` compiles only what the
+    /// patch changes. Without them the next build compiles everything.
+    #[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
+    Remove {
+        /// The names of the kernels.
+        #[arg(value_name = "NAME", group = "what")]
+        names: Vec<KernelName>,
+        /// Remove the objects of all sources.
+        #[arg(long, group = "what")]
+        objects: bool,
+    },
     /// Show the kernel that guests run; exit code 3 where there is none.
     Where {
         /// The kernel of this name [default: the usual one].
@@ -145,6 +160,9 @@ pub(crate) fn run(arguments: GuestArgs, ui: Ui) -> Outcome {
             Ok(kernel)
         }
         Verb::Kernel(KernelVerb::List) => return list(&kernels, ui),
+        Verb::Kernel(KernelVerb::Remove { names, objects }) => {
+            return remove(&kernels, &names, objects, ui);
+        }
         Verb::Kernel(KernelVerb::Where { name }) => find(&kernels, name.as_ref()),
     };
     let kernel = kernel?;
@@ -175,14 +193,48 @@ fn words(kernel: &Kernel) -> String {
 }
 
 fn list(cache: &Cache, ui: Ui) -> Outcome {
-    let kernels = stage::list(cache)?;
+    let (kernels, objects) = (stage::list(cache)?, cache.objects()?);
     if ui.json {
-        return ui.result(&json_text(&serde_json::json!({ "schema": SCHEMA, "kernels": kernels })));
+        return ui.result(&json_text(&serde_json::json!({
+            "schema": SCHEMA,
+            "kernels": kernels,
+            "objects": objects,
+        })));
     }
     if kernels.is_empty() {
         return Err(drivelab_guest::no_kernel());
     }
-    ui.result(&kernels.iter().map(words).collect::<Vec<_>>().join("\n"))
+    let objects = objects.iter().map(|it| {
+        format!("objects of {}, for builds with patches: {}", it.source, it.size().about())
+    });
+    ui.result(&kernels.iter().map(words).chain(objects).collect::<Vec<_>>().join("\n"))
+}
+
+/// Removes kernels of this user, not those of a package.
+fn remove(cache: &Cache, names: &[KernelName], objects: bool, ui: Ui) -> Outcome {
+    debug_assert!(!names.is_empty() || objects, "clap requires one of them");
+    let mut absent = Vec::new();
+    for name in names {
+        if !cache.remove_named(name)? {
+            absent.push(format!("`{name}`"));
+        }
+    }
+    let objects = if objects { cache.remove_objects()? } else { Vec::new() };
+    if !absent.is_empty() {
+        let message = format!("there is no kernel {}", absent.join(" and no kernel "));
+        return Err(Refusal::request(message).hint("list them: drivelab guest kernel list"));
+    }
+    let freed = Bytes::new(objects.iter().map(|it| it.size_bytes).sum());
+    if ui.json {
+        return ui.result(&json_text(&serde_json::json!({
+            "schema": SCHEMA,
+            "removed": names,
+            "removed_objects_bytes": freed.get(),
+        })));
+    }
+    let names = names.iter().map(|name| format!("removed: kernel {name}"));
+    let objects = objects.first().map(|_| format!("removed: {} of objects", freed.about()));
+    ui.result(&names.chain(objects).collect::<Vec<_>>().join("\n"))
 }
 
 fn build(cache: &Cache, build: &Build, ui: Ui) -> Result<Kernel, Refusal> {

@@ -115,12 +115,17 @@ const CURRENT: &str = "current";
 const PREFIX: &str = "importing-";
 static MARKER: Marker = Marker { name: ".drivelab-import", text: "" };
 /// The folder of kernels with a name.
-const NAMED: &str = "named";
+pub(super) const NAMED: &str = "named";
 
 impl Cache {
     /// The cache in `folder`, which need not exist yet.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder }
+    }
+
+    /// The folder, which may be missing.
+    pub(super) fn path(&self) -> &Path {
+        &self.folder
     }
 
     /// Returns the folder, created if missing. Programs are built in it and started from it by
@@ -133,7 +138,7 @@ impl Cache {
     }
 
     /// `folder` without links, if it exists: only this user and root can change what is in it.
-    fn trusted(&self, folder: &Path) -> Result<Option<PathBuf>, CacheError> {
+    pub(super) fn trusted(&self, folder: &Path) -> Result<Option<PathBuf>, CacheError> {
         match trusted(folder) {
             Ok(folder) => Ok(Some(folder)),
             Err(Untrusted::System(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),

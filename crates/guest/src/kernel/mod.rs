@@ -4,6 +4,7 @@ mod build;
 mod cache;
 mod named;
 mod needs;
+mod objects;
 mod packed;
 mod recipe;
 
@@ -11,4 +12,5 @@ pub use build::{Build, BuildError, COMPILED_ABOUT, Source};
 pub use cache::{Cache, CacheError, Kernel};
 pub use named::{Change, KernelName, Named};
 pub use needs::{Missing, Need, install_command, missing};
+pub use objects::Objects;
 pub use recipe::recipe;

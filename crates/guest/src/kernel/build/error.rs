@@ -48,6 +48,8 @@ pub enum BuildError {
         last: String,
         /// The log of the whole build.
         log: PathBuf,
+        /// True if the build began with kept objects.
+        from_kept: bool,
     },
     /// A kernel of this name was built from something else.
     #[error("a kernel `{0}` exists, of another source, other patches or other options")]
@@ -58,6 +60,18 @@ pub enum BuildError {
     /// The user asked to stop.
     #[error("interrupted")]
     Stopped,
+}
+
+impl BuildError {
+    /// A failure of a build that began with kept objects.
+    pub(super) fn of_kept_objects(self) -> Self {
+        match self {
+            Self::Failed { step, last, log, .. } => {
+                Self::Failed { step, last, log, from_kept: true }
+            }
+            other => other,
+        }
+    }
 }
 
 pub(super) fn at(operation: &'static str) -> impl Fn(io::Error) -> BuildError {

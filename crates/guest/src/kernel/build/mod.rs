@@ -2,7 +2,9 @@
 
 mod error;
 mod steps;
+mod tree;
 
+use std::cell::Cell;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,12 +16,13 @@ use rustix::fs::{FlockOperation, flock};
 use super::cache::{Cache, CacheError, Kernel};
 use super::named::{Named, Own};
 use super::needs::{Missing, Need, missing};
-use super::recipe::{PATCHES, SERIES, release_suffix};
+use super::recipe::{CONFIG, PATCHES, SERIES, release_suffix};
 use crate::trace::sha256;
 pub use error::BuildError;
 use error::at;
 pub use steps::COMPILED_ABOUT;
 use steps::{Log, Steps};
+use tree::OBJECTS;
 
 /// The origin of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +40,7 @@ pub struct Build {
     pub source: Source,
     /// The number of compilers that run at once.
     pub jobs: usize,
-    /// True to build even if the cache has the kernel.
+    /// True to build even if the cache has the kernel, and without kept objects.
     pub again: bool,
     /// A name, and what makes the kernel differ from the usual one.
     pub named: Option<Named>,
@@ -50,6 +53,10 @@ static MARKER: Marker = Marker { name: ".drivelab-build", text: "" };
 const OF_TREE: &str = "tree-";
 /// The archive of such a folder.
 const PACKED: &str = "source.tar";
+/// The wanted options, in the folder of objects, where make begins.
+const CONFIGURED: &str = "drivelab.config";
+/// The option of make for that folder.
+const IN_OBJECTS: &str = "O=drivelab-objects";
 
 impl Build {
     /// Builds the kernel, or finds it in the cache; reports to `control`.
@@ -71,7 +78,8 @@ impl Build {
         let _lock = lock(&folder)?;
         let work = work_folder(&folder).map_err(at("make a folder for the build"))?;
         let log = Log::new(&folder).map_err(at("write the log of the build"))?;
-        let steps = Steps { folder: work.folder().path(), log, control };
+        let steps =
+            Steps { folder: work.folder().path(), log, control, is_counted: Cell::new(true) };
         let built = self.build(cache, &work, &steps);
         if let Err(BuildError::Stopped) = built {
             control.report(Event::Note(&format!(
@@ -95,34 +103,42 @@ impl Build {
         {
             return Ok(kernel);
         }
+        let tree = self.common_tree(work, steps, (&archive, &source))?;
+        let Some(named) = &self.named else {
+            self.compile(steps, &tree, CONFIG)?;
+            tree::keep_objects(cache, steps, (&tree, &source))?;
+            return Ok(cache.add(&program(&tree), &source)?);
+        };
+        if self.again {
+            own.apply(work, steps, &tree)?;
+            self.compile(steps, &tree, &own.config)?;
+        } else {
+            self.compile_changes(cache, work, steps, (&tree, &source), &own)?;
+        }
+        Ok(cache.add_named(&program(&tree), &source, (named.name.clone(), own.changes))?)
+    }
+
+    /// Unpacks a source and applies the recipe's patches: what all its kernels share.
+    fn common_tree(
+        &self,
+        work: &Marked,
+        steps: &Steps<'_>,
+        (archive, source): (&Path, &str),
+    ) -> Result<Folder, BuildError> {
         steps.begin("unpacking");
-        let tree = unpack(work.folder(), steps, &archive)?;
+        let tree = unpack(work.folder(), steps, archive)?;
         if source.starts_with(OF_TREE) {
             // A second copy of it takes more than a gigabyte; if it stays, the build removes it.
             let _ = work.folder().remove_file(PACKED);
             // Objects of another architecture would be taken for those of this build.
-            self.make(steps, &tree, "mrproper")?;
+            self.make(steps, &tree, &["mrproper"])?;
         }
         steps.begin("patches");
-        let recipe = PATCHES.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes()));
-        let others = (1..).zip(&own.patches);
-        let others = others.map(|(number, text)| (format!("own-{number}.patch"), text.as_slice()));
-        for (name, text) in recipe.chain(others) {
-            let written = work.folder().write_new(&name, text);
-            written.map_err(at("write a patch"))?;
-            let file = steps.folder.join(&name).display().to_string();
-            let options = ["-p1", "--forward", "--batch", "-i", &file];
-            steps.run("patch", &options, tree.path())?;
+        for (name, text) in PATCHES {
+            apply(work, steps, &tree, (name, text.as_bytes()))?;
         }
-        steps.begin("configuration");
-        self.configure(steps, &tree, &own.config)?;
-        steps.begin("kernel");
-        self.make(steps, &tree, "linux")?;
-        let program = tree.path().join("linux");
-        Ok(match &self.named {
-            Some(named) => cache.add_named(&program, &source, (named.name.clone(), own.changes))?,
-            None => cache.add(&program, &source)?,
-        })
+        tree::set_back(steps, &tree)?;
+        Ok(tree)
     }
 
     /// The kernel that was built before from the same, if any.
@@ -135,24 +151,47 @@ impl Build {
         if is_same { Ok(Some(kernel)) } else { Err(BuildError::Taken(named.name.clone())) }
     }
 
-    fn configure(&self, steps: &Steps<'_>, tree: &Folder, wanted: &str) -> Result<(), BuildError> {
-        let written = tree.write_new("drivelab.config", wanted.as_bytes());
-        written.map_err(at("write the configuration"))?;
-        // make silently drops options that it does not know or whose dependencies are missing.
-        self.make(steps, tree, "allnoconfig")?;
-        let config = fs::read_to_string(tree.path().join(".config"));
-        let config = config.map_err(at("read the configuration"))?;
-        match lost(wanted, &config) {
-            Some(option) => Err(BuildError::Lost(option.to_owned())),
-            None => Ok(()),
+    /// Compiles what the changes of a kernel need, from the objects of its source without them.
+    fn compile_changes(
+        &self,
+        cache: &Cache,
+        work: &Marked,
+        steps: &Steps<'_>,
+        (tree, source): (&Folder, &str),
+        own: &Own,
+    ) -> Result<(), BuildError> {
+        if !tree::take_objects(cache, steps, (tree, source))? {
+            self.compile(steps, tree, CONFIG)?;
+            tree::keep_objects(cache, steps, (tree, source))?;
         }
+        own.apply(work, steps, tree)?;
+        // Few files, and their number is not known.
+        steps.is_counted.set(false);
+        self.compile(steps, tree, &own.config).map_err(BuildError::of_kept_objects)
     }
 
-    fn make(&self, steps: &Steps<'_>, tree: &Folder, target: &str) -> Result<(), BuildError> {
+    /// Compiles the tree with a configuration, as far as it has not been compiled.
+    fn compile(&self, steps: &Steps<'_>, tree: &Folder, wanted: &str) -> Result<(), BuildError> {
+        steps.begin("configuration");
+        let objects = tree.make_or_open_folder(OBJECTS).map_err(at("make a folder for objects"))?;
+        objects.replace(CONFIGURED, wanted.as_bytes()).map_err(at("write the configuration"))?;
+        // make silently drops options that it does not know or whose dependencies are missing.
+        self.make(steps, tree, &[IN_OBJECTS, "allnoconfig"])?;
+        let config = fs::read_to_string(objects.path().join(".config"));
+        let config = config.map_err(at("read the configuration"))?;
+        if let Some(option) = lost(wanted, &config) {
+            return Err(BuildError::Lost(option.to_owned()));
+        }
+        steps.begin("kernel");
+        self.make(steps, tree, &[IN_OBJECTS, "linux"])
+    }
+
+    fn make(&self, steps: &Steps<'_>, tree: &Folder, targets: &[&str]) -> Result<(), BuildError> {
         let jobs = format!("-j{}", self.jobs.max(1));
         let version = format!("LOCALVERSION={}", release_suffix());
-        let config = "KCONFIG_ALLCONFIG=drivelab.config";
-        steps.run("make", &["ARCH=um", &jobs, &version, config, target], tree.path())
+        let config = format!("KCONFIG_ALLCONFIG={CONFIGURED}");
+        let options = ["ARCH=um", &jobs, &version, &config];
+        steps.run("make", &[&options[..], targets].concat(), tree.path())
     }
 
     /// Returns the archive of the source, and its version.
@@ -232,6 +271,33 @@ fn unpack(work: &Folder, steps: &Steps<'_>, archive: &Path) -> Result<Folder, Bu
     Ok(tree)
 }
 
+impl Own {
+    /// Applies the patches of a kernel to a tree.
+    fn apply(&self, work: &Marked, steps: &Steps<'_>, tree: &Folder) -> Result<(), BuildError> {
+        steps.begin("patches of this kernel");
+        (1..).zip(&self.patches).try_for_each(|(number, text)| {
+            apply(work, steps, tree, (&format!("own-{number}.patch"), text))
+        })
+    }
+}
+
+/// Applies a patch to a tree.
+fn apply(
+    work: &Marked,
+    steps: &Steps<'_>,
+    tree: &Folder,
+    (name, text): (&str, &[u8]),
+) -> Result<(), BuildError> {
+    work.folder().write_new(name, text).map_err(at("write a patch"))?;
+    let file = steps.folder.join(name).display().to_string();
+    steps.run("patch", &["-p1", "--forward", "--batch", "-i", &file], tree.path())
+}
+
+/// The kernel of a tree.
+fn program(tree: &Folder) -> PathBuf {
+    tree.path().join(OBJECTS).join("linux")
+}
+
 /// Returns the first option of `wanted` with another value in `config`.
 fn lost<'a>(wanted: &'a str, config: &str) -> Option<&'a str> {
     let wanted = wanted.lines().filter(|line| line.starts_with("CONFIG_"));
@@ -294,7 +360,8 @@ mod tests {
             fs::create_dir(&work).unwrap();
             let (log, stop) = (Log::new(&work).unwrap(), AtomicBool::new(false));
             let control = Control::silent(&stop);
-            let steps = Steps { folder: &work, log, control: &control };
+            let steps =
+                Steps { folder: &work, log, control: &control, is_counted: Cell::new(true) };
             let (archive, version) = pack(&steps, &at(tree)).unwrap();
             let unpacked = unpack(&Folder::open(&work).unwrap(), &steps, &archive).unwrap();
             (version, fs::read_dir(unpacked.path()).unwrap().count())
@@ -307,7 +374,8 @@ mod tests {
         assert_ne!(packed("two").0, one.0);
         let (log, stop) = (Log::new(folder.path()).unwrap(), AtomicBool::new(false));
         let control = Control::silent(&stop);
-        let steps = Steps { folder: folder.path(), log, control: &control };
+        let steps =
+            Steps { folder: folder.path(), log, control: &control, is_counted: Cell::new(true) };
         let other = pack(&steps, folder.path()).unwrap_err();
         assert!(matches!(other, BuildError::NoTree(_)), "{other}");
     }

@@ -1,5 +1,6 @@
 //! The commands of a build: run, logged, counted and stopped.
 
+use std::cell::Cell;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::process::CommandExt as _;
@@ -20,10 +21,12 @@ pub const COMPILED_ABOUT: u64 = 930;
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Fixed values for the user, host and time of the build, so that the same source always
 /// gives the same kernel.
-const IDENTITY: [(&str, &str); 3] = [
+const IDENTITY: [(&str, &str); 4] = [
     ("KBUILD_BUILD_USER", "drivelab"),
     ("KBUILD_BUILD_HOST", "lab"),
     ("KBUILD_BUILD_TIMESTAMP", "2025-01-01"),
+    // Else the number of times that it was linked.
+    ("KBUILD_BUILD_VERSION", "1"),
 ];
 
 /// The log of the commands of a build.
@@ -50,6 +53,8 @@ pub(super) struct Steps<'a> {
     pub(super) folder: &'a Path,
     pub(super) log: Log,
     pub(super) control: &'a Control<'a>,
+    /// True to report how many files were compiled.
+    pub(super) is_counted: Cell<bool>,
 }
 
 impl Steps<'_> {
@@ -87,11 +92,14 @@ impl Steps<'_> {
                         step,
                         last: self.last(),
                         log: self.log.path.clone(),
+                        from_kept: false,
                     });
                 }
                 None => std::thread::sleep(POLL_INTERVAL),
             }
-            if let Some(count) = compiled.more() {
+            if let Some(count) = compiled.more()
+                && self.is_counted.get()
+            {
                 // The number of files is an estimate, and progress must not pass its end.
                 let (done, of) = (count.min(COMPILED_ABOUT), COMPILED_ABOUT);
                 self.control.report(Event::Steps { what: "files compiled", done, of });
@@ -192,7 +200,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (log, stop) = (Log::new(folder.path()).unwrap(), AtomicBool::new(false));
         let control = Control::silent(&stop);
-        let steps = Steps { folder: folder.path(), log, control: &control };
+        let steps =
+            Steps { folder: folder.path(), log, control: &control, is_counted: Cell::new(true) };
         steps.run("sh", &["-c", "echo fine"], folder.path()).unwrap();
         let script = "echo 'x.c:1: error: no'; echo more; exit 2";
         let error = steps.run("sh", &["-c", script], folder.path()).unwrap_err();
