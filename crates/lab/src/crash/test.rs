@@ -11,7 +11,7 @@ use drivelab_guest::crash::{
     checked, workload_run,
 };
 use drivelab_guest::initramfs::Initramfs;
-use drivelab_guest::stack::{self, Stack};
+use drivelab_guest::stack::Stack;
 use drivelab_serve::drive::ServedDrive;
 use drivelab_serve::fault::{Fault, Kind};
 use drivelab_serve::medium::Memory;
@@ -105,9 +105,10 @@ impl Test {
                 root.add_file(name, text.into(), false);
             }
             let own = file.programs.iter().map(String::as_str);
-            let is_array =
-                matches!(&file.stacked, Some(it) if matches!(it.layer, Layer::Array { .. }));
-            let maker = is_array.then_some(stack::MAKER);
+            let maker = match file.stacked.as_ref().map(|it| &it.layer) {
+                Some(Layer::Array { stack, .. }) => Some(stack_of(stack)?.maker()),
+                _ => None,
+            };
             for program in scene.programs().map(|program: &str| program).chain(maker).chain(own) {
                 let path = find(program)?;
                 let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -337,13 +338,17 @@ fn rig_of(file: &CrashFile) -> Result<Rig, Refusal> {
     let mut disks = Disks { named, ..Disks::default() };
     let device = match layer {
         Layer::Array { stack, .. } => {
-            disks.stack = Some(Stack::read(stack).map_err(Refusal::request)?);
+            disks.stack = Some(stack_of(stack)?);
             None
         }
         Layer::Commands { device, .. } => Some(device.as_str()),
     };
     disks.target()?;
     Rig::with_disks(&first, disks, device, (file.seed, file.memory))
+}
+
+fn stack_of(text: &str) -> Result<Stack, Refusal> {
+    Stack::read(text).map_err(Refusal::request)
 }
 
 /// The commands that make one device of the disks of a test, if it has several.
@@ -358,12 +363,17 @@ fn assembly_of(file: &CrashFile, rig: &Rig) -> Result<Option<Assembly>, Refusal>
             return Ok(Some(Assembly { make: vec![make], again, end: end.clone() }));
         }
     };
-    let stack = Stack::read(stack).map_err(Refusal::request)?;
+    let stack = stack_of(stack)?;
+    if !stack.is_array() && !options.is_empty() {
+        return Err(Refusal::request("`assemble` holds options of mdadm, for an array of md"));
+    }
     let disks = rig.names();
-    let there: Vec<&str> =
-        (0..).zip(&disks).filter(|(index, _)| Some(*index) != *dead).map(|(_, it)| *it).collect();
-    let (make, again) = (stack.commands(&disks), Stack::again(&there, options));
-    Ok(Some(Assembly { make, again, end: Stack::end() }))
+    // An array is put together without the dead disk; any other stack finds an empty one.
+    let absent = dead.filter(|_| stack.is_array());
+    let there = (0..).zip(&disks).filter(|(index, _)| Some(*index) != absent).map(|(_, it)| *it);
+    let there: Vec<&str> = there.collect();
+    let (make, again) = (stack.commands(&disks), stack.again(&there, options));
+    Ok(Some(Assembly { make, again, end: stack.end() }))
 }
 
 /// The condition in which each disk comes back after a cut.

@@ -14,7 +14,6 @@ use drivelab_guest::initramfs;
 use drivelab_guest::kernel::Kernel;
 use drivelab_guest::machine::Adapter;
 use drivelab_guest::setting::{NR_REQUESTS_MAX, NR_REQUESTS_MIN};
-use drivelab_guest::stack::Stack;
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
 use drivelab_serve::drive::ServedDrive;
@@ -149,10 +148,10 @@ impl Inside<'_> {
             lines.extend(Chance::of(self.request.seed).commands());
             // A driver that is unbound below a mounted file system loses what that has to write.
             let end = "status=$?; umount -a -t ext4,xfs,btrfs >&2; ";
-            let stop = if disks.stack.is_some() { Stack::end() + "; " } else { String::new() };
+            let stop = disks.stack.map_or_else(String::new, |stack| stack.end() + "; ");
             lines.extend([work, format!("{end}{stop}exit $status")]);
-        } else if disks.stack.is_some() {
-            lines.extend([work, format!("status=$?; {}; exit $status", Stack::end())]);
+        } else if let Some(stack) = &disks.stack {
+            lines.extend([work, format!("status=$?; {}; exit $status", stack.end())]);
         } else {
             lines.push(format!("exec {work}"));
         }

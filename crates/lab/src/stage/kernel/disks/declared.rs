@@ -18,12 +18,14 @@ pub(in crate::stage::kernel) fn fill(
     study: &StudyFile,
     request: PlannedRun,
 ) -> Result<Has, Refusal> {
-    if study.disks.len() < 2 {
-        return match (&has.disks.stack, &has.disks.on) {
-            (None, None) => Ok(has),
-            _ => Err(Refusal::request("`stack` and `on` need several disks")
-                .hint("add `[[disk]]` tables, each with `name` and `drive`")),
-        };
+    let is_asked = has.disks.stack.is_some() || has.disks.on.is_some();
+    if study.disks.is_empty() && is_asked {
+        return Err(Refusal::request("`stack` and `on` need disks with names")
+            .hint("add `[[disk]]` tables, each with `name` and `drive`"));
+    }
+    // Some stacks are made of a single disk.
+    if study.disks.len() < 2 && !is_asked {
+        return Ok(has);
     }
     let arm = options(&study.arms[request.arm].settings);
     let mut named = Vec::new();

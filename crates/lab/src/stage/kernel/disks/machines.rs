@@ -3,7 +3,7 @@
 use drivelab_core::{Bytes, Device as _, Refusal, Sectors};
 use drivelab_guest::boot::ADAPTERS_MAX;
 use drivelab_guest::machine::{Adapter, Hardware};
-use drivelab_guest::stack;
+use drivelab_guest::stack::Stack;
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
 use drivelab_model::{About, Drive};
@@ -41,6 +41,8 @@ pub(in crate::stage::kernel) struct Machines {
     pub(in crate::stage::kernel) all: Vec<Machine>,
     /// The device that the work is done on.
     pub(in crate::stage::kernel) target: String,
+    /// The device that Linux makes of them.
+    stack: Option<Stack>,
 }
 
 impl Machines {
@@ -72,7 +74,7 @@ impl Machines {
         }
         let names: Vec<&str> = all.iter().map(|it: &Machine| it.seen.disk).collect();
         let target = target_among(&names, disks)?;
-        Ok((Self { all, target }, drives))
+        Ok((Self { all, target, stack: disks.stack }, drives))
     }
 
     /// The adapters with drives that hold nothing, in the order of the kernel command line.
@@ -114,8 +116,10 @@ impl Machines {
     pub(in crate::stage::kernel) fn capacity(&self) -> Bytes {
         let least = self.all.iter().map(|machine| machine.seen.capacity).min();
         let least = least.expect("a guest has a disk");
-        // Superblocks and bitmaps of md take far less than an eighth.
-        if self.target == stack::DEVICE { Bytes::new(least.get() - least.get() / 8) } else { least }
+        let Some(stack) = self.stack else { return least };
+        // Superblocks and bitmaps of md, and those of other stacks, take far less than an eighth.
+        let most = Bytes::new(least.get() - least.get() / 8);
+        stack.size().map_or(most, |size| size.min(most))
     }
 
     /// The most requests that the driver of virtio sends.
@@ -213,7 +217,10 @@ pub(in crate::stage::kernel) fn target(spec: &DriveSpec, disks: &Disks) -> Resul
 
 /// The same, where the disks have these names.
 fn target_among(names: &[&str], disks: &Disks) -> Result<String, Refusal> {
-    let target = disks.target()?.map_or(stack::DEVICE, |index| names[index]);
+    let target = match (disks.target()?, &disks.stack) {
+        (Some(index), _) => names[index],
+        (None, stack) => stack.as_ref().expect("else a disk is the target").device(),
+    };
     Ok(target.to_owned())
 }
 

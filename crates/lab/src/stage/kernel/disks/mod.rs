@@ -8,7 +8,7 @@ use std::fmt;
 use drivelab_core::choice_as_text;
 use drivelab_core::config::Choice;
 use drivelab_core::{Refusal, Rng};
-use drivelab_guest::stack::{self, Stack};
+use drivelab_guest::stack::Stack;
 use drivelab_model::options::DriveSpec;
 
 /// The part of a seed from which the drives of further disks are drawn.
@@ -46,7 +46,7 @@ pub struct NamedDisk {
 pub struct Disks {
     /// All, the first included; none where a guest has one disk without a name.
     pub named: Vec<NamedDisk>,
-    /// The array over all of them.
+    /// The device that Linux makes of all of them.
     pub stack: Option<Stack>,
     /// The disk that workloads run on, where it is neither the stack nor the first.
     pub on: Option<String>,
@@ -84,7 +84,7 @@ impl Disks {
 
     /// True if a guest has one disk, and nothing on top of it.
     pub fn is_one(&self) -> bool {
-        self.named.len() < 2
+        self.named.len() < 2 && self.stack.is_none()
     }
 
     /// As rows of a report.
@@ -102,7 +102,7 @@ impl Disks {
 
     /// The programs that the guest needs for them.
     pub fn program(&self) -> Option<&'static str> {
-        self.stack.map(|_| stack::MAKER)
+        self.stack.map(|stack| stack.maker())
     }
 }
 

@@ -6,10 +6,12 @@ use drivelab_core::config::{Choice, Value as _};
 use drivelab_core::units::Bytes;
 use drivelab_core::{Invalid, invalid};
 
+use super::shell::has;
+
 /// The device of the array in the guest.
-pub const DEVICE: &str = "md0";
+pub(super) const DEVICE: &str = "md0";
 /// The program that makes it.
-pub const MAKER: &str = "mdadm";
+pub(super) const MAKER: &str = "mdadm";
 
 /// The default of mdadm.
 const CHUNK: Bytes = Bytes::kib(512);
@@ -87,18 +89,18 @@ choice_as_text!(Policy);
 
 /// An array over all disks of a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stack {
+pub struct Array {
     /// Its layout.
     pub level: Level,
     /// Data of one stripe on one disk, where it has stripes.
     chunk: Option<Bytes>,
     /// Linux notes in a bitmap which parts are being written.
     has_bitmap: bool,
-    /// The record of writes that are being made, in place of a bitmap.
+    /// The record of writes that are being made, instead of a bitmap.
     policy: Option<Policy>,
 }
 
-impl Stack {
+impl Array {
     /// Reads `LEVEL[,chunk=SIZE][,bitmap=internal|none][,policy=ppl|journal]`.
     ///
     /// # Errors
@@ -198,9 +200,9 @@ impl Stack {
         lines
     }
 
-    /// Returns the line of a shell that puts it together again out of those of its disks that are
-    /// there, or fails; `options` are further ones of mdadm.
-    pub fn again(disks: &[&str], options: &str) -> String {
+    /// Returns the line of a shell that puts an array together again out of those of its disks that
+    /// are there, or fails; `options` are further ones of mdadm.
+    pub(super) fn again(disks: &[&str], options: &str) -> String {
         let mut line = format!("MDADM_NO_UDEV=1 {MAKER} --assemble /dev/{DEVICE} --run {options}");
         for disk in disks {
             line.push_str(&format!(" /dev/{disk}"));
@@ -209,12 +211,12 @@ impl Stack {
     }
 
     /// The line of a shell that takes it apart.
-    pub fn end() -> String {
+    pub(super) fn end() -> String {
         format!("{MAKER} --stop --quiet /dev/{DEVICE} >&2")
     }
 }
 
-impl std::fmt::Display for Stack {
+impl std::fmt::Display for Array {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.level)?;
         if let Some(chunk) = self.chunk {
@@ -230,16 +232,8 @@ impl std::fmt::Display for Stack {
     }
 }
 
-/// A line of a shell that ends it where a file holds something else.
-fn has(file: &str, value: &str) -> String {
-    format!(
-        "[ \"$(cat {file})\" = {value} ] || {{ echo \"{file} is '$(cat {file})', not {value}\" >&2; \
-         exit 2; }}"
-    )
-}
-
 /// A power of two from a page on, as Linux has it.
-fn chunk_of(text: &str) -> Result<Bytes, Invalid> {
+pub(super) fn chunk_of(text: &str) -> Result<Bytes, Invalid> {
     let chunk = Bytes::read(text)?;
     let is_possible = chunk.get().is_power_of_two();
     if !is_possible || !(Bytes::kib(4)..=Bytes::mib(64)).contains(&chunk) {
@@ -253,7 +247,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: Result<&str, &str>) {
-        match (Stack::read(text), expected) {
+        match (Array::read(text), expected) {
             (Ok(found), Ok(expected)) => assert_eq!(found.to_string(), expected),
             (Err(found), Err(part)) => assert!(found.0.contains(part), "{found}"),
             (found, expected) => panic!("{found:?}, not {expected:?}"),
@@ -277,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_stack_needs_its_disks_and_is_looked_at() {
-        let stack = Stack::read("raid5,chunk=64k").unwrap();
+        let stack = Array::read("raid5,chunk=64k").unwrap();
         assert!(stack.check(2).unwrap_err().0.contains("needs 3 disks"));
         stack.check(3).unwrap();
         let lines = stack.commands(&["sda", "sdb", "sdc"]);
@@ -287,15 +281,15 @@ mod tests {
         assert_eq!(lines[0], make);
         assert_eq!(lines.len(), 4);
         assert!(lines[3].starts_with("[ \"$(cat /sys/block/md0/md/chunk_size)\" = 65536 ] || {"));
-        let journal = Stack::read("raid5,policy=journal").unwrap();
+        let journal = Array::read("raid5,policy=journal").unwrap();
         assert!(journal.check(3).unwrap_err().0.contains("needs 4 disks"));
         let lines = journal.commands(&["sda", "sdb", "sdc", "sdd"]);
         let end = " --raid-devices=3 --chunk=512 --assume-clean --bitmap=none --write-journal \
                    /dev/sdd /dev/sda /dev/sdb /dev/sdc >&2 || exit";
         assert!(lines[0].ends_with(end), "{}", lines[0]);
-        let again = Stack::again(&["sda", "sdc"], "--force");
+        let again = Array::again(&["sda", "sdc"], "--force");
         assert!(again.ends_with("--assemble /dev/md0 --run --force /dev/sda /dev/sdc >&2"));
-        let linear = Stack::read("linear").unwrap().commands(&["vda", "vdb"]);
+        let linear = Array::read("linear").unwrap().commands(&["vda", "vdb"]);
         assert!(!linear[0].contains("chunk") && !linear[0].contains("assume"), "{}", linear[0]);
     }
 }

@@ -1,0 +1,110 @@
+//! Devices that Linux makes of the disks of a guest: an array of md, or a target of the device
+//! mapper. A stack is the commands that make it, and the check that the guest has it.
+
+mod array;
+mod mapped;
+mod shell;
+
+use drivelab_core::Invalid;
+use drivelab_core::config::Choice as _;
+use drivelab_core::units::Bytes;
+
+pub use array::{Array, Level, Policy};
+pub use mapped::{Kind, Mapped};
+
+/// A device made of the disks of a guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stack {
+    /// An array of md over all disks.
+    Array(Array),
+    /// A target of the device mapper.
+    Mapped(Mapped),
+}
+
+impl Stack {
+    /// Reads an array (`LEVEL[,key=value...]`) or another stack (`KIND[,key=value...]`).
+    ///
+    /// # Errors
+    /// There is no such stack.
+    pub fn read(text: &str) -> Result<Self, Invalid> {
+        let first = text.split(',').next().unwrap_or_default().trim();
+        if Kind::NAMES.iter().any(|(name, _)| *name == first) {
+            return Mapped::read(text).map(Self::Mapped);
+        }
+        Array::read(text).map(Self::Array)
+    }
+
+    /// Refuses a number of disks that it cannot be made of.
+    ///
+    /// # Errors
+    /// Says how many it needs.
+    pub fn check(&self, disks: usize) -> Result<(), Invalid> {
+        match self {
+            Self::Array(array) => array.check(disks),
+            Self::Mapped(mapped) => mapped.check(disks),
+        }
+    }
+
+    /// The name of its device in the guest, below `/dev`.
+    pub fn device(&self) -> &'static str {
+        match self {
+            Self::Array(_) => array::DEVICE,
+            Self::Mapped(mapped) => mapped.device(),
+        }
+    }
+
+    /// The part of its disks that it takes, where it does not take all of them.
+    pub fn size(&self) -> Option<Bytes> {
+        match self {
+            Self::Array(_) => None,
+            Self::Mapped(mapped) => mapped.size(),
+        }
+    }
+
+    /// The program that makes it.
+    pub fn maker(&self) -> &'static str {
+        match self {
+            Self::Array(_) => array::MAKER,
+            Self::Mapped(_) => mapped::MAKER,
+        }
+    }
+
+    /// True if it can be put together without one of its disks.
+    pub fn is_array(&self) -> bool {
+        matches!(self, Self::Array(_))
+    }
+
+    /// Returns the lines of a shell that make it of new `disks` and look at it, or end the shell.
+    pub fn commands(&self, disks: &[&str]) -> Vec<String> {
+        match self {
+            Self::Array(array) => array.commands(disks),
+            Self::Mapped(mapped) => mapped.commands(disks),
+        }
+    }
+
+    /// Returns the line of a shell that puts it together again out of `disks`, or fails; `options`
+    /// are those of the program that makes an array.
+    pub fn again(&self, disks: &[&str], options: &str) -> String {
+        match self {
+            Self::Array(_) => Array::again(disks, options),
+            Self::Mapped(mapped) => mapped.again(disks),
+        }
+    }
+
+    /// The line of a shell that takes it apart.
+    pub fn end(&self) -> String {
+        match self {
+            Self::Array(_) => Array::end(),
+            Self::Mapped(mapped) => mapped.end(),
+        }
+    }
+}
+
+impl std::fmt::Display for Stack {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Array(array) => array.fmt(f),
+            Self::Mapped(mapped) => mapped.fmt(f),
+        }
+    }
+}
