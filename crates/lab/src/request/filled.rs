@@ -42,6 +42,15 @@ pub(super) fn resolve(
         let kept = KEPT_MIN.get().max(free.get() / KEPT);
         let each = free.get().saturating_sub(kept) / files.len() as u64;
         debug_assert!(each <= free.get(), "the files fit into the free space");
+        if each < BLOCK && files.iter().all(|file| ends[file].get() < BLOCK) {
+            let wrong = format!(
+                "`fill_device`: the file system of {} is full: {free} are free, and {} are kept \
+                 for its structures",
+                folder.display(),
+                Bytes::new(kept),
+            );
+            return Err(Refusal::machine(wrong).hint("remove files from it"));
+        }
         for file in files {
             let end = ends.get_mut(file).expect("each file has a length");
             *end = Bytes::new((end.get() + each) / BLOCK * BLOCK);
@@ -93,6 +102,20 @@ mod tests {
         let mut jobs = parse("f", &text, &Reading::new(&nothing)).unwrap();
         resolve(&mut jobs, None, |_| Ok(Bytes::mib(100))).unwrap();
         jobs.iter().map(|job| job.workload(None).ok()?.size).collect()
+    }
+
+    #[test]
+    fn a_full_file_system_is_said_to_be_full() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = format!("[a]\nrw=write\nfill_device\nfilename={}/f", folder.path().display());
+        let nothing = |_: &str| None;
+        let mut jobs = parse("f", &text, &Reading::new(&nothing)).unwrap();
+        let refusal = resolve(&mut jobs, None, |_| Ok(Bytes::kib(300))).unwrap_err();
+        assert!(refusal.to_string().contains("is full: 300k are free"), "{refusal}");
+        // An existing file can still be written.
+        std::fs::write(folder.path().join("f"), [1; 8192]).unwrap();
+        resolve(&mut jobs, None, |_| Ok(Bytes::kib(300))).unwrap();
+        assert_eq!(jobs[0].workload(None).unwrap().size, Some(Bytes::kib(8)));
     }
 
     #[test]

@@ -14,7 +14,9 @@ use drivelab_core::workload::{BlockSizes, OPTIONS, Rw, Spelling};
 use drivelab_core::{JOBS_MAX, Refusal};
 
 use self::noted::{CONTENT, REFUSED, WITHOUT_EFFECT, keys, reason};
-use super::number::{Base, OFFSET_MAX, Part, Scale, Sided, differs, read, switch, time};
+use super::number::{
+    Base, OFFSET_MAX, Part, Scale, Sided, differs, read, switch, time, zero_or_one,
+};
 use super::section::Section;
 
 /// Sets one option from its key and value.
@@ -97,14 +99,16 @@ const OWN: &[(&[&str], Setter)] = &[
         store(time(key, value, "s")?, &mut job.conduct.start_delay)
     }),
     (&["time_based"], |job, key, value| store(switch(key, value)?, &mut job.extent.time_based)),
-    (&["end_fsync"], |job, key, value| store(switch(key, value)?, &mut job.conduct.end_fsync)),
-    (&["fsync_on_close"], |job, key, value| store(switch(key, value)?, &mut job.fsync_on_close)),
+    (&["end_fsync"], |job, key, value| store(zero_or_one(key, value)?, &mut job.conduct.end_fsync)),
+    (&["fsync_on_close"], |job, key, value| {
+        store(zero_or_one(key, value)?, &mut job.fsync_on_close)
+    }),
     (&["flow"], |job, key, value| flow::set_weight(job, key, value)),
     (&["flow_id"], |job, key, value| store(count(job.base, key, value)?, &mut job.flow.id)),
     (&["flow_sleep"], |job, key, value| store(time(key, value, "us")?, &mut job.flow.sleep)),
     (&["lockfile"], |job, key, value| store(flow::lock(key, value)?, &mut job.conduct.lock)),
     (&["fill_device", "fill_fs"], |job, key, value| {
-        store(switch(key, value)?, &mut job.extent.fills)
+        store(zero_or_one(key, value)?, &mut job.extent.fills)
     }),
     (&["latency_target"], |job, key, value| {
         store(time(key, value, "us")?, &mut job.latency.target)
@@ -120,7 +124,7 @@ const OWN: &[(&[&str], Setter)] = &[
         }
         store(percent, &mut job.latency.percent)
     }),
-    (&["latency_run"], |job, key, value| store(switch(key, value)?, &mut job.latency.endless)),
+    (&["latency_run"], |job, key, value| store(zero_or_one(key, value)?, &mut job.latency.endless)),
     (&["exitall"], |job, key, value| store(switch(key, value)?, &mut job.conduct.exit_all)),
     (&["stonewall", "wait_for_previous"], |job, key, value| {
         store(switch(key, value)?, &mut job.stonewall)
@@ -140,12 +144,16 @@ const OWN: &[(&[&str], Setter)] = &[
         }
         Ok(())
     }),
-    (&["allow_file_create"], |job, key, value| store(!switch(key, value)?, &mut job.no_create)),
-    (&["create_only"], |job, key, value| store(switch(key, value)?, &mut job.create_only)),
+    (&["allow_file_create"], |job, key, value| {
+        store(!zero_or_one(key, value)?, &mut job.no_create)
+    }),
+    (&["create_only"], |job, key, value| store(zero_or_one(key, value)?, &mut job.create_only)),
     (&["readonly"], |job, key, value| store(switch(key, value)?, &mut job.readonly)),
-    (&["direct"], |job, key, value| store(switch(key, value)?, &mut job.direct)),
-    (&["buffered"], |job, key, value| store(!switch(key, value)?, &mut job.direct)),
-    (&["invalidate"], |job, key, value| store(!switch(key, value)?, &mut job.conduct.keep_cache)),
+    (&["direct"], |job, key, value| store(zero_or_one(key, value)?, &mut job.direct)),
+    (&["buffered"], |job, key, value| store(!zero_or_one(key, value)?, &mut job.direct)),
+    (&["invalidate"], |job, key, value| {
+        store(!zero_or_one(key, value)?, &mut job.conduct.keep_cache)
+    }),
     (&["hipri"], |job, key, value| store(switch(key, value)?, &mut job.polling.completions)),
     (&["sqthread_poll"], |job, key, value| {
         store(switch(key, value)?, &mut job.polling.submissions)
@@ -167,8 +175,10 @@ const OWN: &[(&[&str], Setter)] = &[
         }
         Ok(())
     }),
-    (&["do_verify"], |job, key, value| store(!switch(key, value)?, &mut job.no_verify)),
-    (&["serialize_overlap"], |job, key, value| store(switch(key, value)?, &mut job.no_overlap)),
+    (&["do_verify"], |job, key, value| store(!zero_or_one(key, value)?, &mut job.no_verify)),
+    (&["serialize_overlap"], |job, key, value| {
+        store(zero_or_one(key, value)?, &mut job.no_overlap)
+    }),
     (&["lockmem"], |job, key, value| {
         let locked = job.bytes(key, value)?;
         store(locked > Bytes::ZERO, &mut job.locks_memory)
