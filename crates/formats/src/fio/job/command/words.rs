@@ -9,8 +9,11 @@ const STARTERS: &[&str] = &["sudo", "time", "nice", "ionice", "nohup", "env", "d
 
 /// True if the line calls fio.
 pub(super) fn begins(line: &str) -> bool {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    call_at(&words).is_some()
+    // As the call is read later: `"fio is a tool"` is one word. A quote can end on another line.
+    match split(line) {
+        Ok(words) => call_at(&words.iter().map(String::as_str).collect::<Vec<_>>()).is_some(),
+        Err(_) => call_at(&line.split_whitespace().collect::<Vec<_>>()).is_some(),
+    }
 }
 
 /// The index of the call: after a prompt and programs that start others, with their options.
@@ -45,8 +48,9 @@ fn is_end(word: &str) -> bool {
 /// output.
 pub(super) fn call_of(words: Vec<(At, String)>) -> Vec<(At, String)> {
     let plain: Vec<&str> = words.iter().map(|(_, word)| word.as_str()).collect();
+    // Behind a quote that another line closes there may be no call: then all words stay.
     let from = call_at(&plain).map_or(0, |at| at + 1);
-    debug_assert!(from > 0, "the caller found a call");
+    let plain_count = plain.len();
     let call = words.into_iter().skip(from);
     let mut call: Vec<_> = call.take_while(|(_, word)| !is_end(word)).collect();
     // `fio --name=a; echo done`, `fio --name=a&`.
@@ -56,6 +60,7 @@ pub(super) fn call_of(words: Vec<(At, String)>) -> Vec<(At, String)> {
         last.truncate(last.trim_end_matches([';', '&']).len());
     }
     call.retain(|(_, word)| !word.is_empty());
+    debug_assert!(call.len() <= plain_count, "a call has no word that was not given");
     call
 }
 
@@ -98,6 +103,8 @@ mod tests {
             let call: Vec<&str> = call.iter().map(|(_, word)| word.as_str()).collect();
             assert_eq!(call.join(" "), expected, "{line}");
         };
+        assert!(!begins("$ \"fio is a tool\" -v"), "one word, which is not fio");
+        assert!(begins("fio --name=\"a"), "the quote may end on the next line");
         for before in [
             "",
             "$ ",
