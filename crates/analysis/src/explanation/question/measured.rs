@@ -7,7 +7,7 @@ use drivelab_core::workload::WorkloadOptions;
 use drivelab_core::{Invalid, JobSchedule, Refusal, invalid};
 use drivelab_stats::numbers::{float, mean, standard_deviation};
 
-use super::{Asked, FIGURES_MAX, Load, Question, is_a_ratio};
+use super::{Asked, FIGURES_MAX, Load, Question, Rate, is_a_ratio, recipe};
 use crate::run::Dated;
 use crate::signs::{self, Sign};
 
@@ -22,13 +22,6 @@ pub struct Set {
     pub imported: Vec<ImportedRun>,
     /// Measurements of the drive, as `drive measure` takes them.
     pub measurements: Vec<Measurements>,
-}
-
-/// The rate of one load in one run.
-#[derive(Debug, Clone, PartialEq)]
-struct Rate {
-    load: Load,
-    per_s: f64,
 }
 
 /// The rates of a set, and what has none, with the reason.
@@ -155,6 +148,15 @@ fn measured(load: &MeasuredLoad) -> Option<Rate> {
 
 /// Adds a run of drivelab.
 fn own(record: &RunRecord, into: &mut Content) {
+    if let Some(tests) = recipe::rates(record) {
+        for test in tests {
+            match test {
+                Ok(rate) => into.rates.push(rate),
+                Err(left_out) => into.left_out.push(left_out),
+            }
+        }
+        return;
+    }
     let (Some(workload), Some(total)) = (record.config.workload.clone(), record.total.as_ref())
     else {
         let name = record.config.suite.as_ref().map_or("a command", |suite| &suite.name);

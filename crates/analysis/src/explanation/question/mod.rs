@@ -2,6 +2,7 @@
 
 mod file;
 mod measured;
+mod recipe;
 
 use drivelab_core::JobSchedule;
 use drivelab_core::workload::Workload;
@@ -53,6 +54,13 @@ pub struct Load {
     pub numjobs: u32,
     /// The way in which they begin and end.
     pub schedule: JobSchedule,
+}
+
+/// The rate of one load in one run.
+#[derive(Debug, Clone, PartialEq)]
+struct Rate {
+    load: Load,
+    per_s: f64,
 }
 
 /// Figures of one question.
