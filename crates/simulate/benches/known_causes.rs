@@ -9,9 +9,10 @@ mod truth;
 
 use std::io::{self, Write};
 
+use drivelab_analysis::explanation::Kind;
 use drivelab_core::numbers::float;
 use drivelab_simulate::explain::Cache;
-use truth::{Decided, Truth, bins, calibration_error, decide, shares};
+use truth::{Decided, bins, calibration_error, decide, shares};
 
 /// Drives that are simulated for each cause, as `explain` does without options.
 const SPECIMENS: u32 = 24;
@@ -51,37 +52,68 @@ fn main() -> io::Result<()> {
     table(&all, seed, &mut out)
 }
 
-/// A kind of case, and its test.
-type KindOfCase = (&'static str, fn(&Decided) -> bool);
+/// A row of the table: cases of a kind, or of all kinds, among some of all cases.
+struct Row {
+    name: &'static str,
+    kind: Option<Kind>,
+    among: fn(&Decided) -> bool,
+}
 
 /// The rows of the table.
-const KINDS: [KindOfCase; 8] = [
-    ("one cause, visible", |it| causes(it) == 1 && it.visible),
-    ("of these, answered", |it| causes(it) == 1 && it.visible && it.is_answered()),
-    ("two causes, visible", |it| causes(it) == 2 && it.visible),
-    ("causes, not visible", |it| causes(it) > 0 && !it.visible),
-    ("outside the library, visible", |it| it.truth == Truth::Outside && it.visible),
-    ("outside the library, not visible", |it| it.truth == Truth::Outside && !it.visible),
-    ("chance", |it| it.truth == Truth::Chance),
-    ("all that are answered", Decided::is_answered),
+const ROWS: [Row; 9] = [
+    Row { name: "one cause, visible", kind: Some(Kind::Cause), among: is_visible },
+    Row { name: "of these, answered", kind: Some(Kind::Cause), among: is_answered },
+    Row { name: "one cause, not visible", kind: Some(Kind::Cause), among: is_hidden },
+    Row { name: "two causes, visible", kind: Some(Kind::Two), among: is_visible },
+    Row { name: "outside the library, visible", kind: Some(Kind::NoneOfThese), among: is_visible },
+    Row { name: "of these, answered", kind: Some(Kind::NoneOfThese), among: is_answered },
+    Row {
+        name: "outside the library, not visible",
+        kind: Some(Kind::NoneOfThese),
+        among: is_hidden,
+    },
+    Row { name: "chance", kind: Some(Kind::Chance), among: |_| true },
+    Row { name: "all that are answered", kind: None, among: Decided::is_answered },
 ];
 
-fn causes(case: &Decided) -> usize {
-    if let Truth::Causes(causes) = &case.truth { causes.len() } else { 0 }
+fn is_visible(case: &Decided) -> bool {
+    case.visible
+}
+
+fn is_hidden(case: &Decided) -> bool {
+    !case.visible
+}
+
+fn is_answered(case: &Decided) -> bool {
+    case.visible && case.is_answered()
+}
+
+/// The share of cases of a kind that would be right if all probabilities were exact: what the
+/// confusion of causes leaves.
+fn bound(cases: &[&Decided], kind: Option<Kind>) -> f64 {
+    let is_of = |it: Kind| kind.is_none_or(|kind| kind == it);
+    let all = cases.iter().flat_map(|case| &case.ranking).filter(|(it, _)| is_of(*it));
+    let first = cases.iter().map(|case| case.ranking[0]).filter(|(it, _)| is_of(*it));
+    let first: f64 = first.map(|(_, probability)| probability).sum();
+    let all = kind.map_or(float(cases.len() as u64), |_| all.map(|(_, it)| it).sum());
+    // The sum of none is a negative zero.
+    (first / all.max(f64::MIN_POSITIVE)).max(0.0)
 }
 
 fn table(all: &[Decided], seed: u64, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{} cases, seed {seed}, {SPECIMENS} specimens.\n", all.len())?;
-    writeln!(out, "| truth | cases | first is right | expected | one of the first three |")?;
+    writeln!(out, "| truth | cases | first is right | bound | one of the first three |")?;
     writeln!(out, "|---|---:|---:|---:|---:|")?;
-    for (name, is_kind) in KINDS {
-        let of_kind: Vec<&Decided> = all.iter().filter(|it| is_kind(it)).collect();
-        let (right, first) = shares(&of_kind);
+    for Row { name, kind, among } in ROWS {
+        let among: Vec<&Decided> = all.iter().filter(|it| among(it)).collect();
+        let is_of = |it: &&Decided| kind.is_none_or(|kind| it.kind() == kind);
+        let of_kind: Vec<&Decided> = among.iter().copied().filter(is_of).collect();
+        let (right, _) = shares(&of_kind);
         let n = of_kind.len();
         let near = of_kind.iter().filter(|it| it.near).count();
         let near = float(near as u64) / float(n.max(1) as u64);
-        let [right, first, near] = [right, first, near].map(|it| 100.0 * it);
-        writeln!(out, "| {name} | {n} | {right:.0} % | {first:.0} % | {near:.0} % |")?;
+        let [right, bound, near] = [right, bound(&among, kind), near].map(|it| 100.0 * it);
+        writeln!(out, "| {name} | {n} | {right:.0} % | {bound:.0} % | {near:.0} % |")?;
     }
     let every: Vec<&Decided> = all.iter().collect();
     let (right, first) = shares(&every);

@@ -47,9 +47,12 @@ pub(crate) enum Truth {
 pub(crate) struct Decided {
     pub(crate) truth: Truth,
     /// True if some figure, without its noise, differs by more than two sets of runs of one arm do.
+    /// That the model is off by so much is no noise: the drive of the case is as it is.
     pub(crate) visible: bool,
     /// The probability of the first hypothesis.
     pub(crate) first: f64,
+    /// The kinds of the first hypotheses, with their probabilities.
+    pub(crate) ranking: Vec<(Kind, f64)>,
     /// The lead of the first hypothesis.
     pub(crate) strength: Strength,
     /// True if the first hypothesis is the truth.
@@ -61,6 +64,16 @@ pub(crate) struct Decided {
 }
 
 impl Decided {
+    /// The kind of the hypothesis that is the truth.
+    pub(crate) fn kind(&self) -> Kind {
+        match &self.truth {
+            Truth::Chance => Kind::Chance,
+            Truth::Outside => Kind::NoneOfThese,
+            Truth::Causes(causes) if causes.len() > 1 => Kind::Two,
+            Truth::Causes(_) => Kind::Cause,
+        }
+    }
+
     /// True if the first hypothesis is three times as probable as any other: an answer.
     pub(crate) fn is_answered(&self) -> bool {
         self.strength != Strength::Undecided
@@ -115,6 +128,12 @@ impl Subject {
         found.unwrap_or(self.causes.len() - 1)
     }
 
+    /// True if two causes, each on an arm, can be together.
+    fn are_together(&self, one: (usize, usize), other: (usize, usize)) -> bool {
+        let excludes = self.causes[one.0].1.excludes(&self.causes[other.0].1);
+        one.0 != other.0 && !(one.1 == other.1 && excludes)
+    }
+
     /// The causes of each arm, and whether the library has them.
     fn acting(&self, rng: &mut Rng) -> ([Vec<usize>; 2], bool) {
         let kind = rng.unit();
@@ -122,30 +141,33 @@ impl Subject {
         if kind < 0.2 {
             return (acting, true);
         }
-        let mut first = self.draw(rng);
-        let arm = |rng: &mut Rng| usize::from(rng.unit() < 0.5);
-        acting[arm(rng)].push(first);
-        if kind < 0.3 {
-            return (acting, false);
-        }
-        if kind < 0.45 {
-            let mut second = self.draw(rng);
-            while second == first || self.causes[first].1.excludes(&self.causes[second].1) {
-                (first, second) = (self.draw(rng), self.draw(rng));
+        let on_an_arm = |rng: &mut Rng| (self.draw(rng), usize::from(rng.unit() < 0.5));
+        let (mut first, mut second) = (on_an_arm(rng), on_an_arm(rng));
+        if (0.3..0.45).contains(&kind) {
+            while !self.are_together(first, second) {
+                (first, second) = (on_an_arm(rng), on_an_arm(rng));
             }
-            acting = [Vec::new(), Vec::new()];
-            acting[arm(rng)].push(first);
-            acting[arm(rng)].push(second);
+            acting[second.1].push(second.0);
         }
-        (acting, true)
+        acting[first.1].push(first.0);
+        (acting, kind >= 0.3)
     }
+}
+
+/// The largest effect of a cause on any figure of its case.
+#[derive(Debug, Clone, Copy, Default)]
+struct Effect {
+    /// With the other causes of its arm acting.
+    added: f64,
+    /// Without them.
+    alone: f64,
 }
 
 /// The figures of a case: what was measured, and what the drive's own effects are.
 struct Case {
     question: Question,
-    /// The largest effect of each cause of `acting`, with the others of its arm acting, in their order.
-    effects: Vec<f64>,
+    /// The largest effect of each cause of `acting`, in their order.
+    effects: Vec<Effect>,
     visible: bool,
 }
 
@@ -162,22 +184,32 @@ impl Case {
         // Runs of quiet machines and of busy ones.
         let run_sd = 0.01 * (rng.unit() * 6.0_f64.ln()).exp();
         let all: Vec<usize> = acting.iter().flatten().copied().collect();
-        let (mut figures, mut effects, mut visible) = (Vec::new(), vec![0.0_f64; all.len()], false);
+        let (mut figures, mut visible) = (Vec::new(), false);
+        let mut effects = vec![Effect::default(); all.len()];
         for index in loads {
             let load = load(LOADS[index]);
-            let mut rate = |set: &[usize]| {
+            let rate = |set: &[usize], seed: u64| {
                 let changes: Vec<&Modelled> = set.iter().map(|it| &subject.causes[*it].1).collect();
                 let of_drive = (&subject.spec, &drive);
-                measure(of_drive, &changes, &load, rng.bits(), &Control::unattended()).unwrap().ln()
+                measure(of_drive, &changes, &load, seed, &Control::unattended()).unwrap().ln()
+            };
+            // With the same addresses: others have another rate without a cause, too.
+            let addresses = [rng.bits(), rng.bits(), rng.bits(), rng.bits()];
+            let size = |set: &[usize], rest: &[usize]| {
+                mean(&addresses.map(|seed| rate(set, seed) - rate(rest, seed))).abs()
             };
             for (effect, cause) in effects.iter_mut().zip(&all) {
                 // What another cause hides is not in the figures.
                 let set = acting.iter().find(|set| set.contains(cause)).unwrap();
                 let rest: Vec<usize> = set.iter().copied().filter(|it| it != cause).collect();
-                *effect = effect.max((rate(set) - rate(&rest)).abs());
+                effect.added = effect.added.max(size(set, &rest));
+                let is_only = rest.is_empty();
+                let alone = if is_only { effect.added } else { size(&[*cause], &[]) };
+                effect.alone = effect.alone.max(alone);
             }
-            let [a, b] =
-                [0, 1].map(|arm| (0..runs).map(|_| rate(&acting[arm])).collect::<Vec<_>>());
+            let mut made =
+                |arm: usize| (0..runs).map(|_| rate(&acting[arm], rng.bits())).collect::<Vec<_>>();
+            let [a, b] = [made(0), made(1)];
             let true_effect = mean(&b) - mean(&a);
             let sigma = ((any.max(elevator)) * std::f64::consts::SQRT_2).min(true_effect.abs());
             let common = share.sqrt() * shared.copysign(shared * true_effect.signum());
@@ -192,7 +224,8 @@ impl Case {
             let pooled = f64::midpoint(squares[0], squares[1]);
             let log_ratio = mean(&b) - mean(&a) + error;
             let chance = (2.0 * run_sd * run_sd / f64::from(runs) + SETS_SD * SETS_SD).sqrt();
-            visible |= true_effect.abs() > 0.05_f64.max(2.0 * chance);
+            // What differs on this drive, if nothing varied from run to run.
+            visible |= (true_effect + error).abs() > 0.05_f64.max(2.0 * chance);
             figures.push(Asked {
                 name: format!("{:?}", LOADS[index]),
                 load,
@@ -240,6 +273,7 @@ pub(crate) fn decide(
         Decided {
             visible: case.visible,
             first: explanation.ranking[0].probability,
+            ranking: explanation.ranking.iter().map(|it| (it.kind, it.probability)).collect(),
             strength: explanation.strength,
             right: is(0),
             near: (0..3.min(explanation.ranking.len())).any(is),
@@ -257,14 +291,23 @@ fn truth(
     is_inside: bool,
     (case, explanation): (&Case, &Explanation),
 ) -> Truth {
-    let all = acting.iter().enumerate().flat_map(|(arm, set)| set.iter().map(move |it| (arm, it)));
-    let shown = all.zip(&case.effects).filter(|((_, cause), effect)| {
-        let id = &subject.causes[**cause].0.id;
+    let all = acting.iter().enumerate().flat_map(|(arm, set)| set.iter().map(move |it| (*it, arm)));
+    let mut all: Vec<((usize, usize), Effect)> = all.zip(case.effects.iter().copied()).collect();
+    all.sort_by_key(|(cause, _)| *cause);
+    // Of two causes that do the same, the first is in the figures.
+    if all.iter().all(|(_, effect)| effect.added < SHOWN_MIN) {
+        all.truncate(1);
+        for (_, effect) in &mut all {
+            effect.added = effect.alone;
+        }
+    }
+    let shown = all.into_iter().filter(|((cause, _), effect)| {
+        let id = &subject.causes[*cause].0.id;
         let is_unseen = explanation.unseen.iter().any(|it| it.cause.id == *id);
-        !is_unseen && (is_inside || **effect >= SHOWN_MIN)
+        !is_unseen && effect.added >= SHOWN_MIN
     });
     let mut causes: Vec<(String, usize)> =
-        shown.map(|((arm, cause), _)| (subject.causes[*cause].0.id.clone(), arm)).collect();
+        shown.map(|((cause, arm), _)| (subject.causes[cause].0.id.clone(), arm)).collect();
     causes.sort();
     match (causes.is_empty(), is_inside) {
         (true, _) => Truth::Chance,
