@@ -12,7 +12,8 @@ use super::suspect::{About, Acting, Suspect};
 /// The simulated rates of all loads of a question.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rates {
-    /// By the suspects that act, in order: for each drive the logarithm of the rate of each load.
+    /// By the suspects that act, in order: for each drive the logarithm of the rate of each load. A
+    /// pair may have only the first few drives.
     pub of: BTreeMap<Vec<usize>, Vec<Vec<f64>>>,
     /// The same without any suspect, with other addresses.
     pub again: Vec<Vec<f64>>,
@@ -26,6 +27,12 @@ impl Rates {
         for (set, drives) in sets.iter().zip(rates) {
             self.of.insert(set.clone(), logarithms(drives));
         }
+    }
+
+    /// True if a set of suspects was simulated on every drive.
+    fn is_whole(&self, set: &[usize]) -> bool {
+        let [known, healthy] = [set, &[]].map(|set| self.of.get(set).map_or(0, Vec::len));
+        known > 0 && known == healthy
     }
 
     /// Sets the rates without any suspect, with other addresses.
@@ -52,11 +59,14 @@ const RUN_SD_FREEDOM: f64 = 4.0;
 /// The deviation between two sets of runs that no repetition of them shows: another boot,
 /// temperature or layout of files.
 const SETS_SD: f64 = 0.01;
-/// A suspect that changes every figure by less than this cannot be seen in them.
+/// A suspect that changes every figure by less than this, or by less than other addresses do,
+/// cannot be seen in them.
 const SEEN_MIN: f64 = 0.01;
-/// Pairs that are simulated; the effects of all others are added up.
+/// Pairs that are tried on a few drives; the effects of all others are added up.
+const TRIED_MAX: usize = 120;
+/// Pairs that are simulated on every drive.
 const PAIRS_MAX: usize = 10;
-/// A pair that is less probable than this by its added effects is not simulated.
+/// A pair that is less probable than this by what is known is not simulated on every drive.
 const PROMISING_MIN: f64 = 0.001;
 /// The deviation of the effect of a pair from the sum of its effects, as a share of the smaller
 /// one: the whole of it is gone where one cause hides the other.
@@ -106,7 +116,13 @@ pub(super) fn seen(suspects: &[Suspect], rates: &Rates) -> BTreeSet<usize> {
 fn is_seen(suspect: usize, rates: &Rates) -> bool {
     let Some(effects) = effects(&[Vec::new(), vec![suspect]], rates) else { return false };
     (0..rates.model_sigma.len())
-        .any(|figure| mean_square(&of_figure(&effects.drives, figure)) > SEEN_MIN * SEEN_MIN)
+        .any(|figure| exceeds(&of_figure(&effects.drives, figure), figure, rates))
+}
+
+/// True if differences of a figure, one for each drive, exceed those that other addresses give.
+fn exceeds(differences: &[f64], figure: usize, rates: &Rates) -> bool {
+    let noise = 2.0 * simulated_variance(rates, figure);
+    mean_square(differences) > SEEN_MIN * SEEN_MIN + noise
 }
 
 /// The column of a figure.
@@ -133,28 +149,44 @@ pub(super) fn effects([a, b]: &Acting, rates: &Rates) -> Option<Effects> {
 }
 
 /// The logarithms of the rates with a set of suspects, and their deviation where effects were
-/// added up: those of a pair that was not simulated.
+/// added up: those of a pair that was not simulated on every drive.
 fn logs(set: &[usize], rates: &Rates) -> Option<(Vec<Vec<f64>>, Vec<f64>)> {
     let figures = rates.model_sigma.len();
-    if let Some(known) = rates.of.get(set) {
+    let known = rates.of.get(set);
+    if let Some(known) = known.filter(|_| rates.is_whole(set)) {
         return Some((known.clone(), vec![0.0; figures]));
     }
     let [one, other] = set else { return None };
     let healthy = rates.of.get(&Vec::new())?;
     let (one, other) = (rates.of.get(&vec![*one])?, rates.of.get(&vec![*other])?);
-    let drives = 0..healthy.len();
-    let rows = drives.clone().map(|drive| {
-        (0..figures).map(|it| one[drive][it] + other[drive][it] - healthy[drive][it]).collect()
+    let each = one.iter().zip(other).zip(healthy);
+    let added = each.map(|((one, other), healthy)| {
+        let of_figures = one.iter().zip(other).zip(healthy);
+        of_figures.map(|((one, other), healthy)| one + other - healthy).collect()
     });
-    let deviations = (0..figures).map(|figure| {
-        let [first, second] = [one, other].map(|with| {
-            let effects: Vec<f64> =
-                drives.clone().map(|it| with[it][figure] - healthy[it][figure]).collect();
-            mean_square(&effects).sqrt()
-        });
-        INTERACTION * first.min(second)
-    });
-    Some((rows.collect(), deviations.collect()))
+    let mut rows: Vec<Vec<f64>> = added.collect();
+    let mut deviations = Vec::with_capacity(figures);
+    for figure in 0..figures {
+        if let Some(known) = known {
+            // The drives that were tried say by how much the two act together, and how regularly.
+            let interactions =
+                known.iter().zip(&rows).map(|(of, added)| of[figure] - added[figure]);
+            let interactions: Vec<f64> = interactions.collect();
+            let n = float(interactions.len());
+            deviations.push(standard_deviation(&interactions) * (1.0 + 1.0 / n).sqrt());
+            let usual = mean(&interactions);
+            for row in &mut rows {
+                row[figure] += usual;
+            }
+        } else {
+            let [first, second] = [one, other].map(|with| {
+                let effects = with.iter().zip(healthy).map(|(with, of)| with[figure] - of[figure]);
+                mean_square(&effects.collect::<Vec<_>>()).sqrt()
+            });
+            deviations.push(INTERACTION * first.min(second));
+        }
+    }
+    Some((rows, deviations))
 }
 
 /// The prediction of effects, with the errors of the model.
@@ -182,36 +214,20 @@ pub(super) fn all(
 ) -> Vec<(About, Hypothesis)> {
     let shown = seen(suspects, rates);
     let shown_by = Shown { signs: &question.signs, suspects, seen: &shown };
-    let total: f64 = suspects.iter().map(|it| it.prior).sum();
-    let shares: Vec<f64> = suspects.iter().map(|it| it.prior / total).collect();
-    let unseen = (1.0 - shown.iter().map(|index| shares[*index]).sum::<f64>()).max(0.0);
-    let one = 1.0 - CHANCE - UNKNOWN - TWO;
-    // What no figure shows leaves them as chance does, alone and in pairs; an unknown cause is
-    // hidden from them as often as a known one.
-    let chance = CHANCE + (one + UNKNOWN) * unseen + TWO * unseen * unseen;
-    let unknown = UNKNOWN * (1.0 - unseen);
-    let mut acting: Vec<(Acting, f64)> = Vec::new();
-    for &index in &shown {
-        let prior = 0.5 * (one + 2.0 * TWO * unseen) * shares[index];
-        acting.push(([vec![index], Vec::new()], prior));
-        acting.push(([Vec::new(), vec![index]], prior));
-    }
-    for (one, other) in pairs(&shown) {
-        // Each of the two is in either arm.
-        let prior = 0.25 * TWO * 2.0 * shares[one] * shares[other];
-        acting.push(([vec![one], vec![other]], prior));
-        acting.push(([vec![other], vec![one]], prior));
-        if !suspects[one].excludes.contains(&other) {
-            // Where one hides the other, the figures show one alone.
-            let set = visible([one, other], rates);
-            acting.push(([set.clone(), Vec::new()], prior));
-            acting.push(([Vec::new(), set], prior));
-        }
-    }
     let mut weights: BTreeMap<Acting, f64> = BTreeMap::new();
-    for (acting, prior) in acting {
-        *weights.entry(acting).or_default() += prior;
+    for (acting, prior) in drawn(suspects) {
+        // What no figure shows leaves them as they are, alone and in addition to another.
+        let visible = acting.map(|set| visible(&set, &shown, rates));
+        *weights.entry(visible).or_default() += prior;
     }
+    let hidden = weights.remove(&Acting::default()).unwrap_or(0.0);
+    let one = 1.0 - CHANCE - UNKNOWN - TWO;
+    let total: f64 = suspects.iter().map(|it| it.prior).sum();
+    let seen: f64 = shown.iter().map(|index| suspects[*index].prior / total).sum();
+    debug_assert!(hidden <= one + TWO + 1e-9, "a prior is a share of one");
+    // An unknown cause is hidden from the figures as often as a known one.
+    let chance = CHANCE + hidden + UNKNOWN * (1.0 - seen).max(0.0);
+    let unknown = UNKNOWN * seen;
     let mut all = vec![
         (About::Chance, Hypothesis { prior: chance, predicted: Predicted::Chance }),
         (About::Unknown, Hypothesis { prior: unknown, predicted: Predicted::Unknown }),
@@ -229,15 +245,43 @@ pub(super) fn all(
     all
 }
 
-/// The suspects of a pair on one arm that the figures show in addition to the other: both, until a
-/// simulation of the pair has shown that one hides the other.
-fn visible([one, other]: [usize; 2], rates: &Rates) -> Vec<usize> {
-    let both = vec![one, other];
-    let Some(joint) = rates.of.get(&both) else { return both };
-    match [one, other].map(|alone| adds_nothing(joint, alone, rates)) {
-        [true, _] => vec![one],
-        [false, true] => vec![other],
-        [false, false] => both,
+/// One suspect or two, in every arrangement on the arms, with their prior probability.
+fn drawn(suspects: &[Suspect]) -> Vec<(Acting, f64)> {
+    let total: f64 = suspects.iter().map(|it| it.prior).sum();
+    let shares: Vec<f64> = suspects.iter().map(|it| it.prior / total).collect();
+    let one = 1.0 - CHANCE - UNKNOWN - TWO;
+    let mut drawn: Vec<(Acting, f64)> = Vec::new();
+    for (index, share) in shares.iter().enumerate() {
+        drawn.push(([vec![index], Vec::new()], 0.5 * one * share));
+        drawn.push(([Vec::new(), vec![index]], 0.5 * one * share));
+    }
+    let alone = drawn.len();
+    for (first, second) in pairs(&(0..suspects.len()).collect()) {
+        let weight = shares[first] * shares[second];
+        let apart = [[vec![first], vec![second]], [vec![second], vec![first]]];
+        drawn.extend(apart.map(|acting| (acting, weight)));
+        if !suspects[first].excludes.contains(&second) {
+            let together = vec![first, second];
+            drawn.push(([together.clone(), Vec::new()], weight));
+            drawn.push(([Vec::new(), together], weight));
+        }
+    }
+    let of_pairs: f64 = drawn[alone..].iter().map(|(_, weight)| weight).sum();
+    for (_, weight) in &mut drawn[alone..] {
+        *weight *= TWO / of_pairs;
+    }
+    drawn
+}
+
+/// The suspects of one arm that the figures show: of a pair both, until a simulation has shown that
+/// one hides the other.
+fn visible(set: &[usize], seen: &BTreeSet<usize>, rates: &Rates) -> Vec<usize> {
+    let set: Vec<usize> = set.iter().copied().filter(|it| seen.contains(it)).collect();
+    let ([one, other], Some(joint)) = (&set[..], rates.of.get(&set)) else { return set };
+    match [*one, *other].map(|alone| adds_nothing(joint, alone, rates)) {
+        [true, _] => vec![*one],
+        [false, true] => vec![*other],
+        [false, false] => set,
     }
 }
 
@@ -247,7 +291,7 @@ fn adds_nothing(joint: &[Vec<f64>], alone: usize, rates: &Rates) -> bool {
     (0..rates.model_sigma.len()).all(|figure| {
         let [both, one] = [joint, known].map(|rows| of_figure(rows, figure));
         let added: Vec<f64> = both.iter().zip(one).map(|(both, one)| both - one).collect();
-        mean_square(&added) <= SEEN_MIN * SEEN_MIN
+        !exceeds(&added, figure, rates)
     })
 }
 
@@ -255,8 +299,19 @@ fn pairs(seen: &BTreeSet<usize>) -> Vec<(usize, usize)> {
     seen.iter().flat_map(|one| seen.range(one + 1..).map(|other| (*one, *other))).collect()
 }
 
-/// The pairs of suspects that are worth a simulation: those whose effects, added up, come nearest
-/// to what was measured.
+/// The pairs of suspects that can act on one arm and that the figures show, the most usual first.
+pub fn possible_pairs(suspects: &[Suspect], rates: &Rates) -> Vec<Vec<usize>> {
+    let mut all = pairs(&seen(suspects, rates));
+    all.retain(|(one, other)| !suspects[*one].excludes.contains(other));
+    all.sort_by(|a, b| {
+        let weights = [a, b].map(|it| suspects[it.0].prior * suspects[it.1].prior);
+        weights[1].total_cmp(&weights[0])
+    });
+    all.into_iter().take(TRIED_MAX).map(|(one, other)| vec![one, other]).collect()
+}
+
+/// The pairs of suspects that are worth a simulation on every drive: those whose effects, as far as
+/// they are known, come nearest to what was measured.
 pub fn promising_pairs(
     question: &Question,
     suspects: &[Suspect],
@@ -268,7 +323,7 @@ pub fn promising_pairs(
     let mut of_pairs: BTreeMap<&Vec<usize>, f64> = BTreeMap::new();
     for (about, probability) in abouts.iter().zip(&found) {
         let About::Causes(acting) = about else { continue };
-        for set in acting.iter().filter(|set| !rates.of.contains_key(*set)) {
+        for set in acting.iter().filter(|set| !rates.is_whole(set)) {
             *of_pairs.entry(set).or_default() += probability;
         }
     }

@@ -12,7 +12,7 @@ mod shown;
 mod suspect;
 
 pub use answer::Answer;
-pub use hypothesis::{Rates, promising_pairs};
+pub use hypothesis::{Rates, possible_pairs, promising_pairs};
 pub use question::{Asked, Load, Question, Set};
 pub use ranking::{Accused, Explanation, Figure, Kind, Ranked, Share, Spoken, Strength, explain};
 pub use separate::{Next, Outlooks, next, undecided};

@@ -1,4 +1,4 @@
-use super::hypothesis::all;
+use super::hypothesis::{all, effects, seen};
 use super::suspect::About;
 use super::*;
 use crate::explanation::question::{of_article, parse};
@@ -128,9 +128,7 @@ fn an_unknown_cause_is_hidden_from_the_figures_as_often_as_a_known_one() {
     // One of the three suspects changes no figure.
     assert!((unknown.prior - 0.1 * 2.0 / 3.0).abs() < 1e-9, "{}", unknown.prior);
     let total: f64 = each.iter().map(|(_, it)| it.prior).sum();
-    // Two draws of one suspect are no pair.
-    let same = 0.15 * 2.0 / 9.0;
-    assert!((total - (1.0 - same)).abs() < 1e-9, "{total}");
+    assert!((total - 1.0).abs() < 1e-9, "{total}");
 }
 
 #[test]
@@ -149,11 +147,44 @@ fn a_cause_that_another_hides_is_not_named_beside_it() {
 }
 
 #[test]
+fn a_pair_that_was_tried_on_a_few_drives_is_predicted_by_its_interaction() {
+    let mut tried = rates();
+    // With both, the first figure is that of the queue alone, and the second that of no suspect.
+    let queue = tried.of[&vec![0]].clone();
+    tried.of.insert(vec![0, 1], queue[..6].to_vec());
+    let both = effects(&[Vec::new(), vec![0, 1]], &tried).unwrap();
+    let queue_alone = effects(&[Vec::new(), vec![0]], &tried).unwrap();
+    for (both, alone) in both.drives.iter().flatten().zip(queue_alone.drives.iter().flatten()) {
+        assert!((both - alone).abs() < 1e-9, "{both} {alone}");
+    }
+    assert!(both.added_sd.iter().all(|sd| *sd < 1e-9), "{both:?}");
+    assert_eq!(both.drives.len(), 20);
+}
+
+#[test]
+fn a_suspect_that_changes_less_than_other_addresses_do_is_not_seen() {
+    let mut noisy = rates();
+    assert!(seen(&suspects(), &noisy).contains(&1));
+    for (number, row) in noisy.again.iter_mut().enumerate() {
+        row[1] += if number % 2 == 0 { 1.5 } else { -1.5 };
+    }
+    assert!(!seen(&suspects(), &noisy).contains(&1));
+}
+
+#[test]
 fn the_figure_that_speaks_for_a_cause_is_the_one_that_it_changes() {
     let (_, found) = first([2.0, 1.0]);
     assert_eq!(found.ranking[0].speaks_for.unwrap().figure, 0);
     let interval = found.ranking[0].predicted95[0];
     assert!(interval[0] < 2.0 && 2.0 < interval[1], "{interval:?}");
+}
+
+#[test]
+fn pairs_are_possible_on_one_arm_where_both_are_seen() {
+    assert_eq!(possible_pairs(&suspects(), &rates()), [vec![0, 1]]);
+    let mut exclusive = suspects();
+    (exclusive[0].excludes, exclusive[1].excludes) = (vec![1], vec![0]);
+    assert!(possible_pairs(&exclusive, &rates()).is_empty());
 }
 
 #[test]

@@ -54,21 +54,21 @@ fn answer(effect: f64) -> Answer {
 #[test]
 fn the_ranking_is_in_words_and_says_what_it_rests_on() {
     insta::assert_snapshot!(text(&answer(2.0), false, LOOK), @r"
-    Answer: in `before`, one command at a time (98 %; strong: at least ten times as probable as any
+    Answer: in `before`, one command at a time (99 %; strong: at least ten times as probable as any
       other).
 
-          98 %  in `before`, one command at a time
-                for: reads x2.00; predicted x1.62 to x2.47 (15.8 times more probable than under the
+          99 %  in `before`, one command at a time
+                for: reads x2.00; predicted x1.62 to x2.47 (29.2 times more probable than under the
                   second)
-           2 %  none of these: a cause outside the library
-                against: reads x2.00 (15.8 times less probable than under the first)
+           1 %  none of these: a cause outside the library
+                against: reads x2.00 (29.2 times less probable than under the first)
 
        figure  ratio  by chance up to
     1  reads   x2.00            x1.09
 
     Each cause, alone or with another, and the ratio of each figure if it acts alone:
                cause  in          1
-         98 %  queue  before  x2.00
+         99 %  queue  before  x2.00
     below 1 %  queue  after   x0.50
 
     Next, in both arms: drivelab run TARGET --rw randread --bs 4k --iodepth 1 --runtime 60s --json

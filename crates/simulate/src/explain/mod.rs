@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use drivelab_analysis::explanation::{
     self, Answer, Asked, Explanation, Load, Outlooks, Question, Rates, Suspect, next,
-    promising_pairs, undecided,
+    possible_pairs, promising_pairs, undecided,
 };
 use drivelab_core::{Control, Refusal};
 use drivelab_model::options::{DriveSpec, Options};
@@ -55,6 +55,8 @@ pub fn explain(wanted: &Wanted<'_>, control: &Control<'_>) -> Result<Option<Answ
     let Some(()) = bench.add(&sets, changes, &mut rates)? else { return Ok(None) };
     let Some(again) = bench.again()? else { return Ok(None) };
     rates.set_again(again);
+    let pairs = possible_pairs(suspects, &rates);
+    let Some(()) = bench.try_out(&pairs, changes, &mut rates)? else { return Ok(None) };
     let pairs = promising_pairs(&question, suspects, &rates);
     let Some(()) = bench.add(&pairs, changes, &mut rates)? else { return Ok(None) };
     let explanation = explanation::explain(&question, suspects, &rates);

@@ -26,6 +26,8 @@ const DISK: Span = Span::from_secs(15);
 const FLASH: Span = Span::from_secs(2);
 /// Requests of a run on flash.
 const FLASH_REQUESTS: u64 = 20_000;
+/// Drives that each pair of changes is tried on: they show whether the two act on one another.
+const FEW: usize = 6;
 /// The seed of the second runs, apart from those of all drives.
 const AGAIN: u64 = 1 << 32;
 
@@ -102,29 +104,36 @@ impl<'a> Bench<'a> {
         changes: &[Modelled],
         rates: &mut Rates,
     ) -> Result<Option<()>, Refusal> {
-        let combined = sets.iter().map(|set| {
-            set.iter().fold(Modelled::default(), |all, index| all.with(&changes[*index]))
-        });
-        let combined: Vec<Modelled> = combined.collect();
-        let Some(made) = self.rates(&combined, 0)? else { return Ok(None) };
-        rates.add(sets, made);
-        Ok(Some(()))
+        let made = self.rates(&combined(sets, changes), self.drives.len(), 0)?;
+        Ok(made.map(|made| rates.add(sets, made)))
+    }
+
+    /// Adds the rates of the first few drives with sets of changes; `None` after an interruption.
+    pub(super) fn try_out(
+        &self,
+        sets: &[Vec<usize>],
+        changes: &[Modelled],
+        rates: &mut Rates,
+    ) -> Result<Option<()>, Refusal> {
+        let made = self.rates(&combined(sets, changes), FEW.min(self.drives.len()), 0)?;
+        Ok(made.map(|made| rates.add(sets, made)))
     }
 
     /// The rates of all drives without a change, with other addresses.
     pub(super) fn again(&self) -> Result<Option<Vec<Vec<f64>>>, Refusal> {
-        let made = self.rates(&[Modelled::default()], AGAIN)?;
+        let made = self.rates(&[Modelled::default()], self.drives.len(), AGAIN)?;
         Ok(made.and_then(|mut made| made.pop()))
     }
 
-    /// For each change, drive and load the rate.
+    /// For each change, each of the first `drives` and each load the rate.
     fn rates(
         &self,
         changes: &[Modelled],
+        drives: usize,
         apart: u64,
     ) -> Result<Option<Vec<Vec<Vec<f64>>>>, Refusal> {
-        let all =
-            changes.iter().flat_map(|change| (0..self.drives.len()).map(move |n| (change, n)));
+        debug_assert!(drives > 0 && drives <= self.drives.len(), "some of the drives");
+        let all = changes.iter().flat_map(|change| (0..drives).map(move |n| (change, n)));
         let all: Vec<(&Modelled, usize)> = all.collect();
         let made = parallel::map(self.threads, &all, |(change, number)| {
             let made = self.on_each_drive(change, *number, apart);
@@ -139,7 +148,7 @@ impl<'a> Bench<'a> {
         }
         let made: Vec<Vec<f64>> = made.into_iter().collect::<Result<_, Refusal>>()?;
         debug_assert_eq!(made.len(), all.len(), "each change on each drive");
-        Ok(Some(made.chunks(self.drives.len()).map(<[Vec<f64>]>::to_vec).collect()))
+        Ok(Some(made.chunks(drives).map(<[Vec<f64>]>::to_vec).collect()))
     }
 
     /// The rates of all loads with a change; nothing after an interruption.
@@ -194,6 +203,14 @@ impl<'a> Bench<'a> {
         }
         Ok(rates)
     }
+}
+
+/// The change that each set of changes makes together.
+fn combined(sets: &[Vec<usize>], changes: &[Modelled]) -> Vec<Modelled> {
+    let each = sets
+        .iter()
+        .map(|set| set.iter().fold(Modelled::default(), |all, index| all.with(&changes[*index])));
+    each.collect()
 }
 
 /// A load that ends once its rate has settled.
