@@ -18,6 +18,9 @@ const NAME: &str = "stack";
 const CACHE: Bytes = Bytes::gib(1);
 /// Default size of the part of a disk with checksums: all of it is written once.
 const CHECKED: Bytes = Bytes::mib(256);
+/// The least delay: below it Linux looks at the clock without end, and in virtual time that stands
+/// still (`delay_ctr` of `dm-delay.c`).
+const DELAY_MIN: Span = Span::from_ms(50);
 /// The metadata of a cache or of thin volumes, in sectors: 64 MiB.
 const METADATA_SECTORS: u64 = 131_072;
 /// The key of the encrypted disk, in hexadecimal: any will do, as it protects nothing.
@@ -131,7 +134,7 @@ impl Mapped {
             _ => None,
         };
         let mode = (kind == Kind::Cache).then_some(Mode::Writeback);
-        let delay = (kind == Kind::Delay).then_some(Span::from_ms(1));
+        let delay = (kind == Kind::Delay).then_some(DELAY_MIN);
         let mut mapped = Self { kind, chunk, size, mode, delay };
         for part in parts {
             match part.split_once('=') {
@@ -152,7 +155,7 @@ impl Mapped {
                         "`{part}` is not an option of `{kind}`: known are `chunk=64k` of stripes, \
                          `dm-cache` and `dm-thin`, `size=1G` of `dm-cache`, `dm-writecache` and \
                          `dm-integrity`, `mode=writeback` and `mode=writethrough` of `dm-cache`, \
-                         and `delay=5ms` of `dm-delay`"
+                         and `delay=50ms` of `dm-delay`"
                     ));
                 }
             }
@@ -221,7 +224,7 @@ impl Mapped {
                 vec![create(NAME, &format!("0 {all} crypt aes-xts-plain64 {KEY} 0 /dev/{first} 0"))]
             }
             Kind::Delay => {
-                let delay_ms = self.delay.unwrap_or(Span::from_ms(1)).ns() / 1_000_000;
+                let delay_ms = self.delay.unwrap_or(DELAY_MIN).ns() / 1_000_000;
                 vec![create(NAME, &format!("0 {all} delay /dev/{first} 0 {delay_ms}"))]
             }
             Kind::Integrity => integrity(first, size, is_new),
@@ -334,10 +337,10 @@ fn size_of(text: &str) -> Result<Bytes, Invalid> {
 /// Whole milliseconds, as the target has them.
 fn delay_of(text: &str) -> Result<Span, Invalid> {
     let delay = Span::read(text)?;
-    let is_possible = delay >= Span::from_ms(1) && delay <= Span::from_ms(10_000);
+    let is_possible = delay >= DELAY_MIN && delay <= Span::from_ms(10_000);
     if !is_possible || !delay.ns().is_multiple_of(1_000_000) {
         return Err(invalid!(
-            "`{text}` is not whole milliseconds from 1ms to 10s, a delay of Linux"
+            "`{text}` is not whole milliseconds from 50ms to 10s, a delay of Linux"
         ));
     }
     Ok(delay)
@@ -361,10 +364,10 @@ mod tests {
         check("dm-striped, chunk=128k", Ok("dm-striped,chunk=128k"));
         check("dm-cache", Ok("dm-cache,chunk=256k,size=1G,mode=writeback"));
         check("dm-writecache,size=64M", Ok("dm-writecache,size=64M"));
-        check("dm-delay,delay=5ms", Ok("dm-delay,delay=5ms"));
+        check("dm-delay,delay=60ms", Ok("dm-delay,delay=60ms"));
         check("dm-linear,chunk=64k", Err("not an option of `dm-linear`"));
         check("dm-writecache,mode=writeback", Err("not an option of `dm-writecache`"));
-        check("dm-delay,delay=1us", Err("whole milliseconds"));
+        check("dm-delay,delay=20ms", Err("whole milliseconds"));
         check("dm-cache,size=1M", Err("whole MiB"));
         check("dm-crypto", Err("dm-crypto"));
     }
