@@ -54,6 +54,13 @@ fn kernels_have_names() {
     guest(&["build", "--patch", "x.patch"]).failed(2, &["--name"]);
     guest(&["remove"]).failed(2, &["--objects"]);
     guest(&["remove", "one-tag"]).failed(2, &["no kernel `one-tag`", "drivelab guest kernel list"]);
+    // A wrong name ends the call before anything is removed.
+    let kept = cache.path().join("cache/drivelab/kernels/named/mine");
+    std::fs::create_dir_all(&kept).unwrap();
+    guest(&["remove", "mine", "one-tag"]).failed(2, &["no kernel `one-tag`"]);
+    assert!(kept.exists());
+    assert_eq!(guest(&["remove", "mine"]).out, "removed: kernel mine\n");
+    assert!(!kept.exists());
     let removed = guest(&["remove", "--objects", "--json"]).json();
     assert_eq!(removed["removed_objects_bytes"], 0);
     let run = ["run", "drive:seagate-st31000333as", "--in", "kernel", "--kernel", "one-tag"];

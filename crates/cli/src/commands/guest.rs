@@ -213,17 +213,17 @@ fn list(cache: &Cache, ui: Ui) -> Outcome {
 /// Removes kernels of this user, not those of a package.
 fn remove(cache: &Cache, names: &[KernelName], objects: bool, ui: Ui) -> Outcome {
     debug_assert!(!names.is_empty() || objects, "clap requires one of them");
-    let mut absent = Vec::new();
-    for name in names {
-        if !cache.remove_named(name)? {
-            absent.push(format!("`{name}`"));
-        }
-    }
-    let objects = if objects { cache.remove_objects()? } else { Vec::new() };
+    let absent = names.iter().filter(|name| !cache.has_named(name));
+    let absent: Vec<String> = absent.map(|name| format!("`{name}`")).collect();
     if !absent.is_empty() {
+        // A wrong name ends the call before anything is removed.
         let message = format!("there is no kernel {}", absent.join(" and no kernel "));
         return Err(Refusal::request(message).hint("list them: drivelab guest kernel list"));
     }
+    for name in names {
+        cache.remove_named(name)?;
+    }
+    let objects = if objects { cache.remove_objects()? } else { Vec::new() };
     let freed = Bytes::new(objects.iter().map(|it| it.size_bytes).sum());
     if ui.json {
         return ui.result(&json_text(&serde_json::json!({

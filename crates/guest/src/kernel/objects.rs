@@ -105,6 +105,11 @@ impl Cache {
         Ok(removed)
     }
 
+    /// True if there is a kernel of this name, damaged or not.
+    pub fn has_named(&self, name: &KernelName) -> bool {
+        fs::symlink_metadata(self.path().join(super::cache::NAMED).join(name)).is_ok()
+    }
+
     /// Removes the kernel of this name; returns whether there was one.
     pub fn remove_named(&self, name: &KernelName) -> Result<bool, CacheError> {
         let named = self.path().join(super::cache::NAMED);
@@ -173,7 +178,9 @@ mod tests {
         assert!(!cache.remove_named(&name).unwrap());
         fs::create_dir_all(folder.path().join("named/one-tag")).unwrap();
         fs::write(folder.path().join("named/one-tag/linux"), "x").unwrap();
+        assert!(cache.has_named(&name));
         assert!(cache.remove_named(&name).unwrap());
+        assert!(!cache.has_named(&name));
         assert!(!cache.remove_named(&name).unwrap());
         assert!(folder.path().join("named").exists());
     }
