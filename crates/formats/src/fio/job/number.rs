@@ -159,7 +159,11 @@ pub(super) fn switch(key: &str, value: &str) -> Result<bool, Refusal> {
 
 /// As `switch`, of the options for which fio refuses any number above 1.
 pub(super) fn zero_or_one(key: &str, value: &str) -> Result<bool, Refusal> {
-    if value.is_empty() { Ok(true) } else { read(key, value) }
+    if value.is_empty() {
+        return Ok(true);
+    }
+    bool::read(value)
+        .map_err(|_| Refusal::request(format!("`{key}`: `{value}` is neither 0 nor 1")))
 }
 
 /// A plain number is in `unit`. Hours, minutes and seconds may be separated by colons, a day has 24

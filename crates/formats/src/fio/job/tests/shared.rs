@@ -57,7 +57,7 @@ fn a_job_fills_a_device_up_to_its_size() {
         let found = sized.workload(None).unwrap().size;
         assert_eq!(found, Some(Bytes::mib(filled)), "{size}");
     }
-    check_error("[a]\nfill_device=2", 2, "`2` is neither `on` nor `off`", "");
+    check_error("[a]\nfill_device=2", 2, "`2` is neither 0 nor 1", "");
     let mut behind = job("rw=write\nfill_device=1\noffset=25%");
     behind.fill_to(Bytes::mib(8));
     assert_eq!(behind.workload(None).unwrap_err(), ExtentError::NoWhole { option: "offset" });
