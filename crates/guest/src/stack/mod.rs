@@ -5,9 +5,9 @@ mod array;
 mod mapped;
 mod shell;
 
-use drivelab_core::Invalid;
-use drivelab_core::config::Choice as _;
+use drivelab_core::config::{Choice as _, nearest};
 use drivelab_core::units::Bytes;
+use drivelab_core::{Invalid, invalid};
 
 pub use array::{Array, Level, Policy};
 pub use mapped::{Kind, Mapped};
@@ -28,10 +28,20 @@ impl Stack {
     /// There is no such stack.
     pub fn read(text: &str) -> Result<Self, Invalid> {
         let first = text.split(',').next().unwrap_or_default().trim();
-        if Kind::NAMES.iter().any(|(name, _)| *name == first) {
+        let others: Vec<&str> = Kind::NAMES.iter().map(|(name, _)| *name).collect();
+        if others.contains(&first) {
             return Mapped::read(text).map(Self::Mapped);
         }
-        Array::read(text).map(Self::Array)
+        let arrays: Vec<&str> = Level::NAMES.iter().map(|(name, _)| *name).collect();
+        if arrays.contains(&first) {
+            return Array::read(text).map(Self::Array);
+        }
+        // Either kind alone would list half of the names.
+        let known = [arrays, others].concat();
+        let meant = nearest(first, known.iter().copied());
+        let meant = meant.map_or_else(String::new, |name| format!("did you mean `{name}`? "));
+        let known = known.join("`, `");
+        Err(invalid!("`{first}` is not a valid stack; {meant}known: `{known}`"))
     }
 
     /// Refuses a number of disks that it cannot be made of.
@@ -106,5 +116,21 @@ impl std::fmt::Display for Stack {
             Self::Array(array) => array.fmt(f),
             Self::Mapped(mapped) => mapped.fmt(f),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_stack_is_refused_with_the_names_of_all() {
+        for text in ["raid5", "dm-cache,size=64M"] {
+            Stack::read(text).unwrap();
+        }
+        let wrong = Stack::read("dm-thinn").unwrap_err();
+        assert!(wrong.0.contains("did you mean `dm-thin`?"), "{wrong}");
+        let wrong = Stack::read("bcache").unwrap_err();
+        assert!(wrong.0.contains("`raid10`") && wrong.0.contains("`dm-cache`"), "{wrong}");
     }
 }
