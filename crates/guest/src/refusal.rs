@@ -50,6 +50,9 @@ impl From<BuildError> for Refusal {
             BuildError::NoTree(_) => {
                 Self::request(message).hint("name the folder that has Linux' own `Makefile`")
             }
+            BuildError::NoPatch(_) => {
+                Self::request(message).hint("make it with `diff -u` or `git diff`")
+            }
             BuildError::Failed { log, from_kept, .. } => {
                 let refusal =
                     Self::machine(message).hint(format!("read the log: {}", log.display()));

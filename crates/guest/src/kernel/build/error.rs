@@ -39,6 +39,9 @@ pub enum BuildError {
     /// A folder that was named as the source is something else.
     #[error("`{}` is not the source tree of Linux: it has no `arch/um`", .0.display())]
     NoTree(PathBuf),
+    /// A file that was named as a patch is something else.
+    #[error("`{}` is not a patch: no line of it names a file that changes", .0.display())]
+    NoPatch(PathBuf),
     /// A step of the build failed.
     #[error("the kernel cannot be built: `{step}` failed: {last}")]
     Failed {

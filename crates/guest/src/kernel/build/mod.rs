@@ -1,6 +1,7 @@
 //! Builds the kernel: source, patches, configuration, make.
 
 mod error;
+mod own;
 mod steps;
 mod tree;
 
@@ -14,12 +15,13 @@ use drivelab_files::{Folder, Marked, Marker};
 use rustix::fs::{FlockOperation, flock};
 
 use super::cache::{Cache, CacheError, Kernel};
-use super::named::{Named, Own};
+use super::named::Named;
 use super::needs::{Missing, Need, missing};
 use super::recipe::{CONFIG, PATCHES, SERIES, release_suffix};
 use crate::trace::sha256;
 pub use error::BuildError;
 use error::at;
+use own::Own;
 pub use steps::COMPILED_ABOUT;
 use steps::{Log, Steps};
 use tree::OBJECTS;
@@ -94,7 +96,7 @@ impl Build {
 
     fn build(&self, cache: &Cache, work: &Marked, steps: &Steps<'_>) -> Result<Kernel, BuildError> {
         // Before anything that takes time: a file may be missing.
-        let own = self.named.as_ref().map(Own::read).transpose().map_err(at("read a change"))?;
+        let own = self.named.as_ref().map(Own::read).transpose()?;
         let own = own.unwrap_or_else(Own::none);
         steps.begin("source");
         let (archive, source) = self.find_source(steps)?;
