@@ -62,7 +62,8 @@ impl Disks {
     pub fn target(&self) -> Result<Option<usize>, Refusal> {
         if let Some(stack) = &self.stack {
             stack.check(self.named.len()).map_err(|wrong| {
-                Refusal::request(wrong).hint("add `[[disk]]` tables, each with `name` and `drive`")
+                Refusal::request(wrong)
+                    .hint("the study has a `[[disk]]` table, with `name` and `drive`, for each")
             })?;
         }
         // Without a name: the stack, or the first disk.
