@@ -58,6 +58,10 @@ fn kernels_have_names() {
     let kept = cache.path().join("cache/drivelab/kernels/named/mine");
     std::fs::create_dir_all(&kept).unwrap();
     guest(&["remove", "mine", "one-tag"]).failed(2, &["no kernel `one-tag`"]);
+    let lock = std::fs::File::create(cache.path().join("cache/drivelab/kernels/lock")).unwrap();
+    lock.lock().unwrap();
+    guest(&["remove", "mine"]).failed(3, &["another process is building", "wait for it to end"]);
+    drop(lock);
     assert!(kept.exists());
     assert_eq!(guest(&["remove", "mine"]).out, "removed: kernel mine\n");
     assert!(!kept.exists());

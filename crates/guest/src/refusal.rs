@@ -61,6 +61,9 @@ impl From<BuildError> for Refusal {
                 }
                 refusal.hint("if it is no error of yours, build from nothing, too: --again")
             }
+            BuildError::OtherRelease { log, .. } => Self::request(message)
+                .hint("leave out --source, or name a tree or an archive of that series")
+                .hint(format!("or change the source to what the patch expects: {}", log.display())),
             BuildError::Taken(_) => {
                 Self::request(message).hint("give another --name, or --again to replace it")
             }

@@ -220,6 +220,8 @@ fn remove(cache: &Cache, names: &[KernelName], objects: bool, ui: Ui) -> Outcome
         let message = format!("there is no kernel {}", absent.join(" and no kernel "));
         return Err(Refusal::request(message).hint("list them: drivelab guest kernel list"));
     }
+    // A build in progress may have begun with these objects, or be about to name this kernel.
+    let _lock = cache.lock()?;
     for name in names {
         cache.remove_named(name)?;
     }

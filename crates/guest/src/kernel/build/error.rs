@@ -54,6 +54,18 @@ pub enum BuildError {
         /// True if the build began with kept objects.
         from_kept: bool,
     },
+    /// A patch of the recipe does not fit the source.
+    #[error(
+    #[error("`{patch}` does not apply to Linux {release}: the patches are made for {SERIES}")]
+    )]
+    OtherRelease {
+        /// The release of the source.
+        release: String,
+        /// The patch.
+        patch: &'static str,
+        /// The log of the whole build.
+        log: PathBuf,
+    },
     /// A kernel of this name was built from something else.
     #[error("a kernel `{0}` exists, of another source, other patches or other options")]
     Taken(KernelName),

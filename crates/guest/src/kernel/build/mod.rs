@@ -77,7 +77,7 @@ impl Build {
     fn run_below(&self, cache: &Cache, control: &Control<'_>) -> Result<Kernel, BuildError> {
         let folder = cache.folder()?;
         // Held until the kernel is in the cache.
-        let _lock = lock(&folder)?;
+        let _lock = cache.lock()?;
         let work = work_folder(&folder).map_err(at("make a folder for the build"))?;
         let log = Log::new(&folder).map_err(at("write the log of the build"))?;
         let steps =
@@ -137,7 +137,12 @@ impl Build {
         }
         steps.begin("patches");
         for (name, text) in PATCHES {
-            apply(work, steps, &tree, (name, text.as_bytes()))?;
+            apply(work, steps, &tree, (name, text.as_bytes())).map_err(|error| match error {
+                BuildError::Failed { log, .. } => {
+                    BuildError::OtherRelease { release: release_of(&tree), patch: name, log }
+                }
+                other => other,
+            })?;
         }
         tree::set_back(steps, &tree)?;
         Ok(tree)
@@ -233,14 +238,20 @@ impl Build {
     }
 }
 
-/// Locks the folder against other builds until the result is dropped.
-fn lock(folder: &Path) -> Result<File, BuildError> {
-    let file = Folder::open(folder).and_then(|folder| folder.create_or_open("lock"));
-    let file = file.map_err(at("lock the cache"))?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(file),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(BuildError::Busy),
-        Err(error) => Err(at("lock the cache")(error.into())),
+impl Cache {
+    /// Locks the folder against builds and removals until the result is dropped.
+    ///
+    /// # Errors
+    /// Another process has locked it, or the folder cannot be used.
+    pub fn lock(&self) -> Result<File, BuildError> {
+        let folder = Folder::open(&self.folder()?);
+        let file = folder.and_then(|folder| folder.create_or_open("lock"));
+        let file = file.map_err(at("lock the cache"))?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(file),
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(BuildError::Busy),
+            Err(error) => Err(at("lock the cache")(error.into())),
+        }
     }
 }
 
@@ -295,6 +306,18 @@ fn apply(
     steps.run("patch", &["-p1", "--forward", "--batch", "-i", &file], tree.path())
 }
 
+/// The release of a tree, of the first lines of its Makefile.
+fn release_of(tree: &Folder) -> String {
+    let makefile = fs::read_to_string(tree.path().join("Makefile")).unwrap_or_default();
+    let values = ["VERSION", "PATCHLEVEL", "SUBLEVEL"].map(|name| {
+        let mut lines = makefile.lines().take(10).filter_map(|line| line.split_once('='));
+        lines.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim().to_owned())
+    });
+    let known: Vec<String> = values.into_iter().flatten().collect();
+    // Only a tree without the three lines of every release since 2.6 has none.
+    if known.is_empty() { "of an unknown release".to_owned() } else { known.join(".") }
+}
+
 /// The kernel of a tree.
 fn program(tree: &Folder) -> PathBuf {
     tree.path().join(OBJECTS).join("linux")
@@ -327,10 +350,21 @@ mod tests {
     }
 
     #[test]
+    fn the_release_of_a_tree_is_that_of_its_makefile() {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = Folder::open(folder.path()).unwrap();
+        assert_eq!(release_of(&tree), "of an unknown release");
+        let makefile = "# SPDX\nVERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 192\nEXTRAVERSION =\n";
+        fs::write(folder.path().join("Makefile"), makefile).unwrap();
+        assert_eq!(release_of(&tree), "6.1.192");
+    }
+
+    #[test]
     fn one_build_at_a_time_and_leftovers_are_removed() {
         let folder = tempfile::tempdir().unwrap();
-        let held = lock(folder.path()).unwrap();
-        assert!(matches!(lock(folder.path()), Err(BuildError::Busy)));
+        let cache = Cache::new(folder.path().to_owned());
+        let held = cache.lock().unwrap();
+        assert!(matches!(cache.lock(), Err(BuildError::Busy)));
         drop(held);
         let at = |name: &str| folder.path().join(name);
         for name in ["building-1-0/tree", "building-notes", "kept"] {

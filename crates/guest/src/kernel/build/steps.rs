@@ -125,7 +125,10 @@ impl Steps<'_> {
         let log = String::from_utf8_lossy(&log);
         let lines = log.lines().rev();
         // A parallel make prints the failing command before those of the other jobs that still ran.
-        let errors = lines.clone().find(|line| line.contains("error") || line.starts_with("E: "));
+        // Those of compilers, of apt-get and of patch, which goes on with the next file.
+        let errors = lines.clone().find(|line| {
+            line.contains("error") || line.starts_with("E: ") || line.contains(" FAILED -- ")
+        });
         errors.or_else(|| lines.clone().find(|line| !line.trim().is_empty())).unwrap_or("").into()
     }
 }
