@@ -55,9 +55,7 @@ pub enum BuildError {
         from_kept: bool,
     },
     /// A patch of the recipe does not fit the source.
-    #[error(
     #[error("`{patch}` does not apply to Linux {release}: the patches are made for {SERIES}")]
-    )]
     OtherRelease {
         /// The release of the source.
         release: String,
