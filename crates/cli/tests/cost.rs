@@ -39,13 +39,15 @@ fn what_is_wrong_is_said_before_anything_is_run() {
     check(&["--drive", "ssd", "true"], 2, &["unknown drive `ssd`", "nvme-consumer"]);
     check(&["--drives", "hdd,ssd", "true"], 2, &["unknown drive `ssd`", "nvme-consumer"]);
     check(&["--drives", "hdd", "--drive", "hdd", "true"], 2, &["cannot be used with"]);
-    check(&["--filesystem", "fat", "true"], 2, &["`ext4`, `xfs`, `btrfs`"]);
+    check(&["--filesystem", "fat", "true"], 2, &["`ext4`, `ext3`, `xfs`, `btrfs`"]);
+    check(&["--filesystem", "ext3", "true"], 2, &["no bills on ext3", "ext4, xfs or btrfs"]);
+    check(&["--vary", "filesystem=ext4|ntfs3", "true"], 2, &["no bills on ntfs3"]);
     check(&["--mount-options", "a;b", "true"], 2, &["mount options"]);
     check(&["--size", "1M", "true"], 2, &["300M"]);
     check(&["--memory", "1M", "true"], 2, &["memory of a guest"]);
     check(&["--files", "a=b", "true"], 2, &["`a` is not an absolute path"]);
     check(&["--vary", "filesystem=ext4", "true"], 2, &["two values"]);
-    check(&["--vary", "filesystem=ext4|fat", "true"], 2, &["`ext4`, `xfs`, `btrfs`"]);
+    check(&["--vary", "filesystem=ext4|fat", "true"], 2, &["`ext4`, `ext3`, `xfs`, `btrfs`"]);
     check(&["--vary", "level=1|2", "true"], 2, &["`level`", "write `{level}`"]);
     check(&["--vary", "level=1|2", "echo {level}"], 3, &["no kernel"]);
     check(&["--vary", "size=1G|2G", "--limit", "flushes=1", "true"], 2, &["cannot be used with"]);

@@ -91,9 +91,10 @@ fn a_run_in_a_kernel_takes_a_modelled_drive_and_no_option_of_files() {
         let words = [&["run", drive, "--in", "kernel"][..], options].concat();
         drivelab(folder.path(), &words)
     };
-    within(&["--suite", "bonnie"]).failed(2, &["no file system", "ext4, xfs or btrfs"]);
+    within(&["--suite", "bonnie"])
+        .failed(2, &["no file system", "ext4, ext3, xfs, btrfs or ntfs3"]);
     within(&["--filesystem", "ext4"]).failed(2, &["size of its file"]);
-    within(&["--filesystem", "ntfs"]).failed(2, &["`ntfs`", "btrfs"]);
+    within(&["--filesystem", "ntfs"]).failed(2, &["`ntfs`", "did you mean `ntfs3`?"]);
     within(&["--mount-options", "noatime"]).failed(2, &["--filesystem"]);
     within(&["--memory", "1M"]).failed(2, &["the memory of a guest"]);
     within(&["--suite", "shape:scan"]).failed(2, &["stage simulate"]);

@@ -17,31 +17,53 @@ pub const SIZE_MAX: Bytes = Bytes::gib(16);
 pub enum FileSystem {
     /// ext4.
     Ext4,
+    /// ext3: the driver of ext4 without extents and delayed allocation.
+    Ext3,
     /// XFS.
     Xfs,
     /// btrfs.
     Btrfs,
+    /// NTFS, by the driver of Linux since 5.15.
+    Ntfs3,
 }
 
 impl Choice for FileSystem {
     const WHAT: &'static str = "file system";
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("ext4", Self::Ext4), ("xfs", Self::Xfs), ("btrfs", Self::Btrfs)];
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("ext4", Self::Ext4),
+        ("ext3", Self::Ext3),
+        ("xfs", Self::Xfs),
+        ("btrfs", Self::Btrfs),
+        ("ntfs3", Self::Ntfs3),
+    ];
 }
 choice_as_text!(FileSystem);
 
 impl FileSystem {
     /// The program that makes it.
     pub fn maker(self) -> String {
-        format!("mkfs.{self}")
+        match self {
+            Self::Ntfs3 => "mkntfs".into(),
+            _ => format!("mkfs.{self}"),
+        }
     }
 
     /// The package of Debian and its derivatives that contains the program.
     pub fn package(self) -> &'static str {
         match self {
-            Self::Ext4 => "e2fsprogs",
+            Self::Ext4 | Self::Ext3 => "e2fsprogs",
             Self::Xfs => "xfsprogs",
             Self::Btrfs => "btrfs-progs",
+            Self::Ntfs3 => "ntfs-3g",
+        }
+    }
+
+    /// Why a bill of I/O cannot say what its blocks hold; `None` where it can.
+    pub fn without_layout(self) -> Option<&'static str> {
+        match self {
+            Self::Ext4 | Self::Xfs | Self::Btrfs => None,
+            Self::Ext3 => Some("the journal of ext3 is in lists of blocks, which no bill reads"),
+            Self::Ntfs3 => Some("NTFS does not tell programs where its files are"),
         }
     }
 
@@ -51,11 +73,16 @@ impl FileSystem {
         match self {
             // Lazy initialisation by the first mount would run in the background of the
             // measurement.
-            Self::Ext4 => {
+            Self::Ext4 | Self::Ext3 => {
                 format!("-q -F -E lazy_itable_init=0,lazy_journal_init=0 /dev/{device} {size}M")
             }
             Self::Xfs => format!("-q -f -d size={size}m /dev/{device}"),
             Self::Btrfs => format!("-q -f -b {size}m /dev/{device}"),
+            // In quick format; the size is in sectors of 512 bytes, and the rest are what a guest's
+            // disk does not say.
+            Self::Ntfs3 => {
+                format!("-q -F -Q -s 512 -p 0 -H 255 -S 63 /dev/{device} {}", size << 11)
+            }
         }
     }
 }
@@ -105,6 +132,20 @@ impl Mounted {
     }
 }
 
+/// The line of a shell that unmounts all of them: the driver of a disk that is unbound below a
+/// mounted file system loses what that has to write.
+pub fn unmount() -> String {
+    let names = FileSystem::NAMES.iter().map(|(name, _)| *name);
+    format!("umount -a -t {} >&2", names.collect::<Vec<_>>().join(","))
+}
+
+/// The names of all, as a part of a sentence.
+pub fn names() -> String {
+    let names: Vec<&str> = FileSystem::NAMES.iter().map(|(name, _)| *name).collect();
+    let (last, first) = names.split_last().expect("there are some");
+    format!("{} or {last}", first.join(", "))
+}
+
 /// Options that Linux does not list because they are its defaults.
 const DEFAULTS: [&str; 8] =
     ["defaults", "rw", "async", "barrier", "barrier=1", "data=ordered", "nodiscard", "delalloc"];
@@ -147,6 +188,29 @@ mod tests {
                 "mount -t xfs -o noatime,wsync /dev/sda /mnt >&2 || exit",
             ],
         );
+        check(
+            of(FileSystem::Ext3, "barrier=0"),
+            Bytes::gib(1),
+            [
+                "mkfs.ext3 -q -F -E lazy_itable_init=0,lazy_journal_init=0 /dev/sda 1024M >&2 || \
+                 exit",
+                "mount -t ext3 -o barrier=0 /dev/sda /mnt >&2 || exit",
+            ],
+        );
+        check(
+            of(FileSystem::Ntfs3, "sync"),
+            Bytes::gib(1),
+            [
+                "mkntfs -q -F -Q -s 512 -p 0 -H 255 -S 63 /dev/sda 2097152 >&2 || exit",
+                "mount -t ntfs3 -o sync /dev/sda /mnt >&2 || exit",
+            ],
+        );
+    }
+
+    #[test]
+    fn all_are_named_and_unmounted() {
+        assert_eq!(names(), "ext4, ext3, xfs, btrfs or ntfs3");
+        assert_eq!(unmount(), "umount -a -t ext4,ext3,xfs,btrfs,ntfs3 >&2");
     }
 
     #[test]

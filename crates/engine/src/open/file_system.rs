@@ -5,13 +5,15 @@ use std::io;
 
 use drivelab_load::marks::FileSystem;
 
-/// Numbers from Linux's `include/uapi/linux/magic.h`, ZFS's from its own `zfs_vfsops.h`.
-const KNOWN: [(u32, &str, bool); 11] = [
+/// Numbers from Linux's `include/uapi/linux/magic.h`, that of ntfs3 from `fs/ntfs3/super.c`, and
+/// ZFS's from its own `zfs_vfsops.h`.
+const KNOWN: [(u32, &str, bool); 12] = [
     (0xEF53, "ext4", false),
     (0x5846_5342, "xfs", false),
     (0x9123_683E, "btrfs", false),
     (0xF2F5_2010, "f2fs", false),
     (0x2FC1_2FC1, "zfs", false),
+    (0x7366_746E, "ntfs3", false),
     (0x6969, "nfs", false),
     (0x794C_7630, "overlayfs", false),
     (0x6573_5546, "fuse", false),

@@ -67,6 +67,7 @@ impl Map {
             FileSystem::Ext4 => (Layout::read(FileSystemKind::Ext4, read), Chunks::default()),
             FileSystem::Xfs => (Layout::read(FileSystemKind::Xfs, read), Chunks::default()),
             FileSystem::Btrfs => (Layout::default(), Chunks::read(read)),
+            FileSystem::Ext3 | FileSystem::Ntfs3 => unreachable!("refused before the first guest"),
         };
         let mut files = BTreeMap::new();
         for Extent { path, lba, sectors } in extents {
@@ -74,7 +75,7 @@ impl Map {
             let pieces = match file_system {
                 // filefrag prints logical addresses of btrfs.
                 FileSystem::Btrfs => chunks.pieces(*lba, *sectors),
-                FileSystem::Ext4 | FileSystem::Xfs => vec![(*lba, *sectors)],
+                _ => vec![(*lba, *sectors)],
             };
             for (lba, sectors) in pieces {
                 files.insert(lba.get(), ((lba + sectors).get(), path.to_owned()));

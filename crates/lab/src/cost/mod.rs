@@ -7,4 +7,4 @@ mod meter;
 mod run;
 mod symbols;
 
-pub use run::{Cost, limit_value};
+pub use run::{Cost, file_system, limit_value};

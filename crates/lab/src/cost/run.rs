@@ -55,6 +55,17 @@ struct Done {
 /// The smallest file system that is made: `mkfs.xfs` refuses a smaller one.
 const SIZE_MIN: Bytes = Bytes::mib(300);
 
+/// A file system by its name, on which a bill can say what a block holds.
+///
+/// # Errors
+/// There is no such file system, or its layout is not known.
+pub fn file_system(name: &str) -> Result<FileSystem, Refusal> {
+    let known = FileSystem::from_name(name).map_err(Refusal::request_error)?;
+    let Some(why) = known.without_layout() else { return Ok(known) };
+    let message = format!("there are no bills on {known}: {why}");
+    Err(Refusal::request(message).hint("name ext4, xfs or btrfs"))
+}
+
 impl Cost {
     /// Finds the drives, the kernel and the programs of a command. Relative paths of files start
     /// from `folder`.
@@ -66,8 +77,7 @@ impl Cost {
             let hint = "for what a file system writes by itself, give the command `true`";
             return Err(Refusal::request("the command is empty").hint(hint));
         }
-        let file_system =
-            FileSystem::from_name(&file.filesystem).map_err(Refusal::request_error)?;
+        let file_system = file_system(&file.filesystem)?;
         let options = mount_options(&file.mount_options).map_err(Refusal::request_error)?;
         memory(&file.memory.to_string()).map_err(Refusal::request_error)?;
         if !(SIZE_MIN..=SIZE_MAX).contains(&file.size) {

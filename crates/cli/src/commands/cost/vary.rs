@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
-use drivelab_core::config::{Choice as _, Value as _};
+use drivelab_core::config::Value as _;
 use drivelab_core::{Bytes, Invalid, Refusal, invalid};
-use drivelab_guest::mounted::FileSystem;
+use drivelab_lab::cost::file_system;
 use drivelab_lab::stage::kernel;
 use drivelab_study::cost::CostFile;
 
@@ -86,8 +86,7 @@ pub(super) fn variants(file: &CostFile, varied: &[Varied]) -> Result<Vec<Variant
 fn set(file: &mut CostFile, name: &str, value: &str) -> Result<(), Refusal> {
     match name {
         "filesystem" => {
-            let kind = FileSystem::from_name(value).map_err(Refusal::request_error)?;
-            file.filesystem = kind.to_string();
+            file.filesystem = file_system(value)?.to_string();
         }
         "mount-options" => {
             file.mount_options = kernel::mount_options(value).map_err(Refusal::request_error)?;

@@ -41,7 +41,8 @@ pub(crate) struct WithinArgs {
     #[arg(long = "in", help_heading = GUEST,
         value_name = "ENVIRONMENT", conflicts_with_all = NOT_INSIDE)]
     environment: Option<Environment>,
-    /// With --in: make this file system on the drive, and run on it: ext4, xfs or btrfs.
+    /// With --in: make this file system on the drive, and run on it: ext4, ext3, xfs,
+    /// btrfs or ntfs3.
     #[arg(long, help_heading = GUEST,
         value_name = "NAME", requires = "environment",
         value_parser = completion::choice::<FileSystem>(), hide_possible_values = true)]

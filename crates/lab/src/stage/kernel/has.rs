@@ -3,7 +3,7 @@
 use drivelab_core::config::Value as _;
 use drivelab_core::units::Bytes;
 use drivelab_guest::kernel::KernelName;
-use drivelab_guest::mounted::{FileSystem, Mounted};
+use drivelab_guest::mounted::{FileSystem, Mounted, names};
 use drivelab_guest::processor::Processor;
 use drivelab_guest::stack::Stack;
 use drivelab_study::file::{Setting, Settings};
@@ -80,7 +80,7 @@ impl Has {
     ) -> Result<Self, Refusal> {
         if file_system.is_none() && !options.is_empty() {
             let message = format!("`{options}` are options of mount(8), but nothing is mounted");
-            return Err(Refusal::request(message).hint("name a file system: ext4, xfs or btrfs"));
+            return Err(Refusal::request(message).hint(format!("name a file system: {}", names())));
         }
         let mounted = file_system.map(|file_system| Mounted { file_system, options });
         let (kernel, queue, disks) = (None, Vec::new(), Disks::default());
@@ -265,7 +265,8 @@ mod tests {
                 (found, expected) => panic!("{found:?}, not {expected:?}"),
             };
         check("filesystem", "btrfs", Ok("btrfs"));
-        check("filesystem", "ntfs", Err("known: `ext4`, `xfs`, `btrfs`"));
+        check("filesystem", "ntfs", Err("did you mean `ntfs3`?"));
+        check("filesystem", "fat", Err("known: `ext4`, `ext3`, `xfs`, `btrfs`, `ntfs3`"));
         check("memory", "256M", Ok("256M"));
         check("memory", "1k", Err("the memory of a guest"));
         check("processor", "1us,0ns", Ok("1us,0s"));

@@ -13,6 +13,7 @@ use drivelab_guest::chance::Chance;
 use drivelab_guest::initramfs;
 use drivelab_guest::kernel::Kernel;
 use drivelab_guest::machine::Adapter;
+use drivelab_guest::mounted::unmount;
 use drivelab_guest::setting::{NR_REQUESTS_MAX, NR_REQUESTS_MIN};
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
@@ -146,8 +147,7 @@ impl Inside<'_> {
         if let Some(mounted) = mounted {
             lines.extend(mounted.commands(target, machines.capacity()));
             lines.extend(Chance::of(self.request.seed).commands());
-            // A driver that is unbound below a mounted file system loses what that has to write.
-            let end = "status=$?; umount -a -t ext4,xfs,btrfs >&2; ";
+            let end = format!("status=$?; {}; ", unmount());
             let stop = disks.stack.map_or_else(String::new, |stack| stack.end() + "; ");
             lines.extend([work, format!("{end}{stop}exit $status")]);
         } else if let Some(stack) = &disks.stack {

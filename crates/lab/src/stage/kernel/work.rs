@@ -7,7 +7,7 @@ use drivelab_core::record::{Attached, SuiteConfig};
 use drivelab_core::workload::Workload;
 use drivelab_engine::Ran;
 use drivelab_guest::initramfs::Initramfs;
-use drivelab_guest::mounted::MOUNTED;
+use drivelab_guest::mounted::{self, MOUNTED};
 use drivelab_study::file::{Needs, Suite};
 use serde::{Deserialize, Serialize};
 
@@ -61,7 +61,7 @@ pub(super) fn check_suite(suite: &Suite, is_mounted: bool) -> Result<(), Refusal
         Needs::Tree if !is_mounted => {
             let message = format!("suite `{name}` works on files, and no file system is named");
             Err(Refusal::request(message)
-                .hint("name one: ext4, xfs or btrfs, as in `filesystem = \"ext4\"`"))
+                .hint(format!("name one: {}, as in `filesystem = \"ext4\"`", mounted::names())))
         }
         Needs::Model(_) | Needs::AtRisk(_) => {
             let message = format!("suite `{name}` runs on a bare model, at stage simulate");
