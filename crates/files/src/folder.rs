@@ -406,14 +406,21 @@ fn remove(at: BorrowedFd<'_>, name: &std::ffi::CStr, device: u64) -> io::Result<
 
 fn remove_below(folder: BorrowedFd<'_>, device: u64, kept: &[u8]) -> io::Result<()> {
     debug_assert!(!kept.contains(&b'/'), "a name, not a path");
-    for entry in Dir::read_from(folder)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        if ![b".".as_slice(), b"..", kept].contains(&name.to_bytes()) {
-            remove(folder, name, device)?;
+    // A folder of NTFS is a tree: names move in it while others are removed, and are passed over.
+    loop {
+        let mut removed = 0_u64;
+        for entry in Dir::read_from(folder)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if ![b".".as_slice(), b"..", kept].contains(&name.to_bytes()) {
+                remove(folder, name, device)?;
+                removed += 1;
+            }
+        }
+        if removed == 0 {
+            return Ok(());
         }
     }
-    Ok(())
 }
 
 #[cfg(test)]

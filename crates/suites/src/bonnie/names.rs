@@ -228,9 +228,14 @@ impl Bonnie {
 
     fn delete_folders(&self, folders: &Folders, laps: &mut Laps<'_>) -> Done {
         self.each_folder(folders, |number, dir, path| {
-            let delete =
-                |name: &CStr| laps.time(|| delete_one(folders, dir, name, number as usize));
-            names_in(dir, path, delete)?;
+            // Names of NTFS move while others are deleted, so that one reading does not find all.
+            let mut found = true;
+            while std::mem::take(&mut found) {
+                names_in(dir, path, |name| {
+                    found = true;
+                    laps.time(|| delete_one(folders, dir, name, number as usize))
+                })?;
+            }
             self.remove_folder(folders, number)
         })
     }
