@@ -62,6 +62,10 @@ const FILES_MAX: u64 = 100;
 const WRITE_BYTES: usize = 8192;
 static GARBAGE: Garbage = Garbage([0; WRITE_BYTES]);
 const READ_CHUNK: Bytes = Bytes::kib(64);
+/// Intervals that are shown one by one, as many as the original has.
+const INTERVALS_SHOWN: u32 = 30;
+/// Most intervals that are kept.
+const INTERVALS_KEPT: usize = 100_000;
 /// Rest of a thread that found nothing to do.
 const REST: Duration = Duration::from_secs(1);
 /// Time between two views of the time that is left.
@@ -91,7 +95,11 @@ impl Plan for Blogbench {
     }
 
     fn measures(&self) -> Vec<(String, Vec<String>)> {
-        named_alike(["reads", "writes"])
+        let mut phases = named_alike(["reads", "writes"]);
+        let shown = (1..=self.shown()).map(|number| format!("written_{number}"));
+        let figures = ["held_until", "articles_last"].map(str::to_owned).into_iter().chain(shown);
+        phases.push(("intervals".to_owned(), figures.collect()));
+        phases
     }
 
     fn run(&self, bench: &mut Bench<'_>) -> Done {
@@ -108,11 +116,14 @@ impl Plan for Blogbench {
             ended: Condvar::new(),
             written: AtomicU64::new(0),
             read: AtomicU64::new(0),
+            articles: [AtomicU64::new(0), AtomicU64::new(0)],
+            bytes: AtomicU64::new(0),
         };
         // Only the clock knows how much is left.
         let quiet = Control::silent(bench.control.flag());
         let watch = Watch::new(quiet, "blogs", 0);
         let scores = [AtomicU64::new(0), AtomicU64::new(0)];
+        let intervals = Mutex::new(Vec::new());
         let clock = Stopwatch::start();
         let [writers, rewriters, commenters, readers] = self.ends();
         debug_assert!(writers <= rewriters && commenters <= readers, "roles are ranges of threads");
@@ -125,7 +136,8 @@ impl Plan for Blogbench {
                 _ if number < readers => server.read(own, laps),
                 _ => {
                     // The last thread keeps the time, and ends the others when it is over.
-                    let ended = self.keep_time(bench.control, laps, || server.scores(&scores));
+                    let end = || server.scores(&scores);
+                    let ended = self.keep_time(bench.control, laps, &server, &intervals, end);
                     server.end();
                     ended
                 }
@@ -144,11 +156,65 @@ impl Plan for Blogbench {
             let nature = WrittenFiles::NotSynced.nature();
             bench.record(Measured { name, nature, figures, took, lat });
         }
+        let intervals = intervals.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let figures = self.figures(&intervals);
+        // What is larger than memory is written to the disk while it runs, and read back from there.
+        let nature = bench.reading(Bytes::new(server.bytes.into_inner()));
+        let lat = Histogram::default();
+        bench.record(Measured { name: "intervals", nature, figures, took, lat });
         Ok(())
     }
 }
 
+/// The counts of an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Interval {
+    /// Blogs that were begun by its end.
+    blogs: u64,
+    /// Articles that were written and read in it.
+    articles: [u64; 2],
+}
+
+/// Returns the number of blogs that were begun when the rate of writing fell below half of its mean
+/// until then; that of all blogs where it never did.
+fn held_until(intervals: &[Interval]) -> u64 {
+    let (mut written, mut blogs) = (0, 0);
+    for (before, interval) in (0_u64..).zip(intervals) {
+        if 2 * before * interval.articles[0] < written {
+            break;
+        }
+        written += interval.articles[0];
+        blogs = interval.blogs;
+    }
+    blogs
+}
+
 impl Blogbench {
+    /// Intervals that are shown one by one.
+    fn shown(&self) -> u32 {
+        self.iterations.min(INTERVALS_SHOWN)
+    }
+
+    /// The figures of all intervals together, and of each where there are few.
+    fn figures(&self, intervals: &[Interval]) -> Vec<Figure> {
+        let named = |name: &str, unit: &str, value| Figure {
+            unit: unit.into(),
+            ..Figure::new(name, value, Better::More)
+        };
+        let seconds = float(self.interval.ns()) / 1e9;
+        let last = intervals.last().map_or(0, |it| it.articles[1]);
+        let mut figures = vec![
+            named("held_until", "blogs", float(held_until(intervals))),
+            named("articles_last", "1/s", float(last) / seconds),
+        ];
+        for (number, it) in (1..=self.shown()).zip(intervals) {
+            let rate = float(it.articles[0]) / seconds;
+            let written = named(&format!("written_{number}"), "1/s", rate);
+            figures.push(Figure { is_detail: true, ..written });
+        }
+        figures
+    }
+
     /// The number after the last thread of each role.
     fn ends(&self) -> [u32; 4] {
         // Roles are ranges of thread numbers, in the order in which the original starts them.
@@ -158,17 +224,38 @@ impl Blogbench {
     }
 
     /// Waits for the end of the last interval, takes the scores, and shows how far it is.
-    fn keep_time(&self, control: Control<'_>, laps: &Laps<'_>, score: impl FnOnce()) -> Done {
-        // The intervals follow one another without a gap: only their sum matters.
-        let all = Duration::from_nanos(self.interval.ns()).saturating_mul(self.iterations);
+    fn keep_time(
+        &self,
+        control: Control<'_>,
+        laps: &Laps<'_>,
+        server: &Server,
+        intervals: &Mutex<Vec<Interval>>,
+        score: impl FnOnce(),
+    ) -> Done {
+        // The intervals follow one another without a gap.
+        let one = Duration::from_nanos(self.interval.ns());
+        let all = one.saturating_mul(self.iterations);
         let begin = Instant::now();
+        let (mut next, mut before) = (one, [0, 0]);
         loop {
             laps.check()?;
             let elapsed = begin.elapsed();
             let (done, of) = (in_ms(elapsed), in_ms(all));
             control.report(Event::Steps { what: "blogs", done, of });
+            if elapsed >= next {
+                let so_far = server.articles.each_ref().map(|it| it.load(Ordering::Relaxed));
+                let articles = [so_far[0] - before[0], so_far[1] - before[1]];
+                let blogs = server.next.load(Ordering::Relaxed);
+                let mut all = intervals.lock().unwrap_or_else(PoisonError::into_inner);
+                // A million intervals would take memory from what is measured.
+                if all.len() < INTERVALS_KEPT {
+                    all.push(Interval { blogs, articles });
+                }
+                (next, before) = (next + one, so_far);
+            }
             let Some(left) = all.checked_sub(elapsed).filter(|left| !left.is_zero()) else { break };
-            std::thread::sleep(left.min(SLICE));
+            let to_next = next.saturating_sub(elapsed).max(Duration::from_millis(1));
+            std::thread::sleep(left.min(to_next).min(SLICE));
         }
         score();
         Ok(())
@@ -187,6 +274,10 @@ struct Server {
     ended: Condvar,
     written: AtomicU64,
     read: AtomicU64,
+    /// Single articles: those that were written, and those that were read.
+    articles: [AtomicU64; 2],
+    /// Bytes of all files that were written.
+    bytes: AtomicU64,
 }
 
 /// The state of one thread.
@@ -311,6 +402,7 @@ impl Server {
                     if !self.read_one(blog, ARTICLE, number, &mut own.name, &mut buffer)? {
                         return Ok(());
                     }
+                    self.articles[1].fetch_add(1, Ordering::Relaxed);
                     number += 1;
                 }
             })?;
@@ -361,6 +453,10 @@ impl Server {
             }
             renamed => {
                 renamed.at_path("rename", || self.folder.path().join(temporary))?;
+                self.bytes.fetch_add(size, Ordering::Relaxed);
+                if kind.name == ARTICLE.name {
+                    self.articles[0].fetch_add(1, Ordering::Relaxed);
+                }
                 Ok(true)
             }
         }
@@ -401,5 +497,41 @@ impl Kind {
         name.clear();
         write!(name, "blog-{blog}/{}-{number}.{}", self.name, self.ending)
             .expect("memory is enough for a name");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writing_is_held_until_it_falls_below_half_of_its_mean() {
+        let intervals = |written: &[u64]| -> Vec<Interval> {
+            let all = (1..).zip(written);
+            all.map(|(blogs, written)| Interval { blogs, articles: [*written, 0] }).collect()
+        };
+        assert_eq!(held_until(&intervals(&[100, 90, 110, 49, 100])), 3);
+        assert_eq!(held_until(&intervals(&[100, 90, 110, 51, 10])), 4);
+        assert_eq!(held_until(&intervals(&[100, 100])), 2);
+        assert_eq!(held_until(&intervals(&[])), 0);
+    }
+
+    #[test]
+    fn intervals_are_shown_one_by_one_where_they_are_few() {
+        let plan =
+            Blogbench { iterations: 2, interval: Span::from_ms(500), ..Blogbench::default() };
+        let interval = Interval { blogs: 7, articles: [10, 20] };
+        let figures = plan.figures(&[interval, interval]);
+        let named: Vec<(&str, f64)> =
+            figures.iter().map(|it| (it.name.as_str(), it.value)).collect();
+        let expected = [
+            ("held_until", 7.0),
+            ("articles_last", 40.0),
+            ("written_1", 20.0),
+            ("written_2", 20.0),
+        ];
+        assert_eq!(named, expected);
+        let (name, names) = plan.measures().pop().unwrap();
+        assert_eq!((name.as_str(), names.len()), ("intervals", 4));
     }
 }
