@@ -70,6 +70,30 @@ fn a_resumed_study_ends_with_the_bytes_of_an_undisturbed_one() {
 }
 
 #[test]
+fn a_study_remembers_its_scale_and_refuses_another_one() {
+    let folder = folder();
+    file(folder.path(), "study.toml", &(modelled() + "\n[workload.full]\nruntime = \"1s\"\n"));
+    let study = |more: &[&str]| {
+        let words = ["study", "study.toml", "--json", "--no-archive", "--out", "it"];
+        drivelab(folder.path(), &[&words[..], more].concat())
+    };
+    let first = study(&["--scale", "full"]);
+    assert!([0, 1, 4].contains(&first.code), "{first:?}");
+    let json = first.json();
+    assert_eq!(json["scale"], "full");
+    let again = json["reproduce"].as_str().unwrap();
+    assert!(again.contains("--scale full"), "{again}");
+    study(&["--resume", "--scale", "stated"])
+        .failed(2, &["was started with --scale full, not stated", "--resume remembers it"]);
+    assert_eq!(study(&["--resume"]).json()["scale"], "full");
+    file(folder.path(), "plain.toml", &modelled());
+    drivelab(folder.path(), &["study", "plain.toml", "--scale", "full"])
+        .failed(2, &["no workload of stage simulate has a `full`", "omit --scale"]);
+    drivelab(folder.path(), &["articles", "--stage", "simulate", "--scale", "full"])
+        .failed(2, &["none of these studies has a full scale"]);
+}
+
+#[test]
 fn a_resumed_study_draws_the_drives_that_were_missing() {
     let folder = folder();
     file(folder.path(), "study.toml", &drawn());

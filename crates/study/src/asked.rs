@@ -1,5 +1,6 @@
 //! The command line of a study, as far as its results depend on it.
 
+use drivelab_core::plan::Scale;
 use drivelab_core::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +44,15 @@ pub struct Asked {
     /// Each run is made twice and compared.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub check_determinism: bool,
+    /// The scale of the work.
+    #[serde(default, skip_serializing_if = "is_stated")]
+    pub scale: Scale,
     /// The number of ranks that make each run at the same time, where it is more than one process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_stated(scale: &Scale) -> bool {
+    *scale == Scale::Stated
 }

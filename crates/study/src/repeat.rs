@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use drivelab_core::plan::Scale;
 use drivelab_core::units::Bytes;
 
 use crate::asked::Asked;
@@ -37,6 +38,9 @@ pub fn words(study: &StudyFile, asked: &Asked, size: Option<Bytes>) -> Vec<Strin
     }
     if !asked.only.is_empty() {
         push_option(&mut words, "--only", asked.only.join(","));
+    }
+    if study.scale == Some(Scale::Full) {
+        push_option(&mut words, "--scale", Scale::Full.to_string());
     }
     if let Some(size) = size {
         push_option(&mut words, "--size", size.to_string());

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use drivelab_core::StageName;
 use drivelab_core::histogram::Histogram;
 use drivelab_core::outline::Risk;
-use drivelab_core::plan::Design;
+use drivelab_core::plan::{Design, Scale};
 use drivelab_core::question::{ContrastInfo, Finding, Interaction};
 use drivelab_core::record::{Figure, Flaw, MarkId, Skew, Specimen};
 use serde::{Serialize, Serializer};
@@ -23,6 +23,8 @@ pub struct Experiment {
     pub article: Option<u32>,
     /// The stage on which it ran: `simulate`, `hardware`, ...
     pub stage: StageName,
+    /// The scale of its work, where that has more than one.
+    pub scale: Option<Scale>,
     /// Seed of all random choices.
     pub seed: u64,
     /// Blocks asked for.

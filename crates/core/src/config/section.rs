@@ -275,6 +275,64 @@ impl Section {
         self.error_at(self.at, message.to_string(), None)
     }
 
+    /// Calls `edit` for the table `[key]`, or for each of the tables `[[key]]`: what it changes is
+    /// read later. Nothing where the key is absent or holds no table.
+    pub fn edit(
+        &mut self,
+        key: &str,
+        edit: &mut dyn FnMut(&mut Self) -> Result<(), ConfigError>,
+    ) -> Result<(), ConfigError> {
+        let Some(index) = self.left.iter().position(|(name, ..)| name == key) else {
+            return Ok(());
+        };
+        let mut item = self.left[index].2.clone();
+        let tables = match &mut item {
+            Item::Array { items, .. } => items.iter_mut().collect(),
+            table => vec![table],
+        };
+        for table in tables {
+            let Item::Table { entries, at } = table else { continue };
+            let mut child = self.child(key, "", *at, std::mem::take(entries));
+            edit(&mut child)?;
+            *entries = child.left;
+        }
+        self.left[index].2 = item;
+        Ok(())
+    }
+
+    /// Removes a key with its value, so that it is not read; true if it was there.
+    pub fn leave_out(&mut self, key: &str) -> bool {
+        let before = self.left.len();
+        self.left.retain(|(name, ..)| name != key);
+        self.left.len() < before
+    }
+
+    /// Moves a key with its value here from another section, in place of the same key; true if it
+    /// was there.
+    pub fn take_over(&mut self, key: &str, from: &mut Self) -> bool {
+        let Some(index) = from.left.iter().position(|(name, ..)| name == key) else {
+            return false;
+        };
+        self.leave_out(key);
+        self.left.push(from.left.remove(index));
+        true
+    }
+
+    /// Replaces keys by those of the table `[key]`, which is removed; true if it was there.
+    pub fn overlay(&mut self, key: &'static str) -> Result<bool, ConfigError> {
+        let Some(index) = self.left.iter().position(|(name, ..)| name == key) else {
+            return Ok(false);
+        };
+        match self.left.remove(index).2 {
+            Item::Table { entries, .. } => {
+                self.left.retain(|(name, ..)| entries.iter().all(|(over, ..)| over != name));
+                self.left.extend(entries);
+                Ok(true)
+            }
+            item => Err(self.wrong_kind(key, &item, "a table")),
+        }
+    }
+
     fn missing(&self, key: &str) -> ConfigError {
         let message = format!("{} lacks `{key}`", self.name);
         let near = nearest(key, self.left.iter().map(|(key, _, _)| key.as_str()));
@@ -397,6 +455,25 @@ mod tests {
         let read = read_sample("[drive]\ncapacity = \"1T\"\nseek = \"8.5ms\"\n").unwrap();
         assert_eq!(read, (Bytes::gib(1024), Some(Span::from_us(8500))));
         assert_eq!(read_sample("[drive]\ncapacity = 512\n").unwrap().0, Bytes::new(512));
+    }
+
+    #[test]
+    fn tables_are_edited_before_they_are_read() {
+        let text = "a = 1\n[from]\na = 2\nb = 3\n[[part]]\nc = 4\nother = { c = 5, d = 6 }\n";
+        let mut top = Section::parse("sample.toml", text).unwrap();
+        top.edit("part", &mut |part| part.overlay("other").map(|was| assert!(was))).unwrap();
+        let mut part = top.sections("part").unwrap().remove(0);
+        assert_eq!((part.take("c").unwrap(), part.take("d").unwrap()), (Some(5_u32), Some(6_u32)));
+        part.finish().unwrap();
+        let mut from = top.section("from").unwrap().unwrap();
+        assert!(top.take_over("a", &mut from) && !top.take_over("none", &mut from));
+        assert!(from.leave_out("b") && !from.leave_out("b"));
+        from.finish().unwrap();
+        assert_eq!(top.take("a").unwrap(), Some(2_u32));
+        top.finish().unwrap();
+        let mut wrong = Section::parse("sample.toml", "other = 1\n").unwrap();
+        let error = wrong.overlay("other").unwrap_err().to_string();
+        assert!(error.contains("a single value, not a table"), "{error}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rng::Rng;
 
-pub use stage::StageName;
+pub use stage::{Scale, StageName};
 
 /// The layout of arms over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

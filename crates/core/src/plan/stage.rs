@@ -28,6 +28,23 @@ impl Choice for StageName {
 }
 choice_as_text!(StageName);
 
+/// The sizes of a study's work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scale {
+    /// Those that the study states, which a short run can have.
+    #[default]
+    Stated,
+    /// Those of what the study repeats.
+    Full,
+}
+
+impl Choice for Scale {
+    const WHAT: &'static str = "scale";
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("stated", Self::Stated), ("full", Self::Full)];
+}
+choice_as_text!(Scale);
+
 impl StageName {
     /// True if its time is virtual: each block is then another specimen of its drive, and the same
     /// run made twice is the same.

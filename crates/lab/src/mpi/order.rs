@@ -44,6 +44,7 @@ impl Order {
             seed: Some(self.seed),
             only: &self.asked.only,
             drive: self.asked.drive.as_deref(),
+            scale: self.asked.scale,
             ..Choices::default()
         })?;
         let own = |name: &mut String| *name = of_rank(name, rank, host);

@@ -26,7 +26,7 @@ use self::badge::class;
 use self::data::Data;
 use crate::outcome::Sentence;
 use crate::specimens;
-use crate::study::{hosts, words};
+use crate::study::{hosts, scale, words};
 use html::{each, escape};
 use picture::dots;
 use picture::forest::Forest;
@@ -55,7 +55,7 @@ pub fn still(result: &StudyResult) -> String {
 /// The line below the title.
 fn facts(result: &StudyResult, more: &[String]) -> Vec<String> {
     let facts = [
-        format!("stage {}", result.experiment.stage),
+        format!("stage {}{}", result.experiment.stage, scale(result.experiment.scale)),
         result.names().join(", "),
         counted(result.experiment.workloads.len() as u64, "workload"),
         counted(result.used.len() as u64, "block"),

@@ -8,6 +8,7 @@ use drivelab_analysis::study::{
 };
 use drivelab_core::StageName;
 use drivelab_core::matrix::Matrix;
+use drivelab_core::plan::Scale;
 use drivelab_stats::Contrast;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -26,6 +27,8 @@ struct StudyJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     article: Option<u32>,
     stage: StageName,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scale: Option<Scale>,
     seed: u64,
     blocks: u32,
     blocks_used: usize,
@@ -94,6 +97,7 @@ pub fn json(result: &StudyResult) -> String {
         title: &result.experiment.title,
         article: result.experiment.article,
         stage: result.experiment.stage,
+        scale: result.experiment.scale,
         seed: result.experiment.seed,
         blocks: result.experiment.blocks,
         blocks_used: result.used.len(),

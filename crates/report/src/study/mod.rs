@@ -12,6 +12,7 @@ use drivelab_analysis::study::StudyResult;
 use crate::specimens;
 
 pub use json::{STUDY_SCHEMA, json};
+pub(crate) use text::scale;
 pub use text::{short, text};
 pub use words::words;
 

@@ -9,6 +9,7 @@ use drivelab_analysis::specimens::Settle;
 use drivelab_analysis::study::StudyResult;
 use drivelab_analysis::{figures, metric};
 use drivelab_core::counted;
+use drivelab_core::plan::Scale;
 use drivelab_stats::Verdict;
 
 use super::hosts;
@@ -190,11 +191,12 @@ fn footnotes(result: &StudyResult, look: Look) -> String {
     text += &look.each("Note:", BOLD, doubts.chain(&result.notes));
     let facts = format!(
         "ratios above 1 are better than `{}`, each with its own 95 % interval; n = {}{}, \
-         stage {}, seed {}; margin {}{}; {}.",
+         stage {}{}, seed {}; margin {}{}; {}.",
         result.experiment.arms[0].name,
         counted(result.used.len(), "block"),
         drives(result),
         result.experiment.stage,
+        scale(result.experiment.scale),
         result.experiment.seed,
         figures::percent(result.experiment.margin),
         tails(result),
@@ -203,6 +205,15 @@ fn footnotes(result: &StudyResult, look: Look) -> String {
     text += &look.each("How to read this:", BOLD, &[facts]);
     text += &look.command("To repeat:", &result.experiment.reproduce);
     text
+}
+
+/// The scale of the work, where there is more than one, behind the stage.
+pub(crate) fn scale(scale: Option<Scale>) -> &'static str {
+    match scale {
+        None => "",
+        Some(Scale::Stated) => " at the stated scale",
+        Some(Scale::Full) => " at full scale",
+    }
 }
 
 /// Describes the blocks if each simulated another drive.

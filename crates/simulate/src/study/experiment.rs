@@ -51,6 +51,7 @@ pub fn experiment(study: &StudyFile, carried: Carried<'_>) -> Experiment {
         title: study.title.clone(),
         article: study.article,
         stage: study.stage,
+        scale: study.scale,
         seed: study.seed,
         blocks: plan.blocks,
         design: plan.design,

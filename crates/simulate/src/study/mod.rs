@@ -56,7 +56,7 @@ pub fn conclude(
         seed: wanted.seed,
         only: wanted.only,
         drive: wanted.drive,
-        check_determinism: false,
+        ..Choices::default()
     })?;
     short::refuse(&study)?;
     let mut stage = Simulator::new(&mut study, source)?;

@@ -1,6 +1,7 @@
 //! A study file: the arms, their workloads, and the effect that would count as better.
 
 mod arm;
+mod choose;
 mod command;
 mod drives;
 mod question;
@@ -9,10 +10,12 @@ mod stage;
 mod suite;
 #[cfg(test)]
 pub(crate) mod tests;
+mod variant;
 mod vocabulary;
 mod workload;
 
 pub use arm::Arm;
+pub use choose::{Choices, SPECIMENS_MIN};
 pub use drives::disk::Disk;
 pub(crate) use drives::disk::{DISKS_MAX, name_and_port};
 pub use quick::quick;
@@ -20,11 +23,12 @@ pub use suite::{Needs, Suite};
 pub use vocabulary::{Setting, Settings, Vocabulary};
 pub use workload::{Curve, NamedWorkload, Work};
 
-use drivelab_core::config::{ConfigError, Section, nearest};
+use drivelab_core::Refusal;
+use drivelab_core::config::{ConfigError, Section};
 use drivelab_core::matrix::{Cell, Matrix, Named};
+use drivelab_core::plan::Scale;
 use drivelab_core::question::{ContrastInfo, Finding, Interaction};
 use drivelab_core::units::Ratio;
-use drivelab_core::{Invalid, Refusal};
 
 use crate::command::{Command, Filling, Template};
 use crate::metric;
@@ -34,6 +38,7 @@ use drives::disk::{self, Drives};
 use drives::matrix;
 use question::{Names, Restated};
 use stage::{Override, Stages};
+use variant::Variant;
 use workload::LISTED_MAX;
 
 /// A study, as its file states it.
@@ -98,35 +103,18 @@ pub struct StudyFile {
     has_own_blocks: bool,
     /// Blocks and specimens given on the command line.
     asked: (Option<u32>, Option<u32>),
-}
-
-/// Choices of the command line that override the file.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Choices<'a> {
-    /// The stage.
-    pub stage: Option<StageName>,
-    /// The number of blocks.
-    pub blocks: Option<u32>,
-    /// The number of specimens drawn of the drives that fit a profile, one for each block; 1 for
-    /// the median drive in all blocks.
-    pub specimens: Option<u32>,
-    /// Seed of all random choices.
-    pub seed: Option<u64>,
-    /// The only workloads; all where empty.
-    pub only: &'a [String],
-    /// The modelled drive of every arm.
-    pub drive: Option<&'a str>,
-    /// Makes each run twice, and ends where the second differs.
-    pub check_determinism: bool,
+    /// The scale of its work, where some of that has a full one.
+    pub scale: Option<Scale>,
+    /// The names of workloads that have a full scale.
+    scaled: Vec<String>,
+    /// The study with the tables of a stage, and at full scale.
+    variants: Vec<Variant>,
 }
 
 /// The published comparisons that `show` knows are numbered from 0 to this.
 const ARTICLE_LAST: u32 = 4;
 /// More blocks than a user would wait for, and few enough to be planned at once.
 const BLOCKS_MAX: u32 = 10_000;
-/// The fewest blocks that show how drives differ: the 2.5th and the 97.5th of 100 drives lie 2.1
-/// deviations of twenty apart from their mean, 2.3 of ten.
-pub const SPECIMENS_MIN: u32 = 20;
 /// More arms than any comparison has: each is one more chance of a wrong answer.
 const ARMS_MAX: usize = 1000;
 /// Most runs: of a second each they take twelve days.
@@ -143,6 +131,11 @@ impl StudyFile {
             let wrong = format!("this is a matrix of real targets: drivelab run --matrix {name}");
             return Err(top.error(wrong));
         }
+        variant::read(&top, vocabulary)
+    }
+
+    /// Reads one variant of a study.
+    fn read(mut top: Section, vocabulary: &dyn Vocabulary) -> Result<Self, ConfigError> {
         top.at_most("arm", ARMS_MAX)?;
         // Before anything is read, so that no file can take all memory.
         for list in ["workload", "contrast", "interaction", "finding", "notes"] {
@@ -192,6 +185,9 @@ impl StudyFile {
             restated: Vec::new(),
             has_own_blocks: false,
             asked: (None, None),
+            scale: None,
+            scaled: Vec::new(),
+            variants: Vec::new(),
         };
         study.check(&mut top)?;
         top.finish()?;
@@ -218,157 +214,10 @@ impl StudyFile {
         self.arms.len() == 1
     }
 
-    /// Applies the overrides of its stage, and then the choices of the command line. It is called
-    /// once.
-    ///
-    /// # Errors
-    /// The command line names a thing that the study does not have, or too much.
-    pub fn choose(&mut self, choices: Choices<'_>) -> Result<(), Refusal> {
-        self.stage = choices.stage.unwrap_or(self.stage);
-        // Before `apply`, which may drop findings together with their workloads.
-        self.restate(self.stage);
-        if let Some(own) = self.overrides.iter().find(|own| own.stage == self.stage).cloned() {
-            self.apply(&own).expect("every stage was tried when the file was read");
-        }
-        self.seed = choices.seed.unwrap_or(self.seed);
-        if let Some(drive) = choices.drive {
-            self.model(drive)?;
-        }
-        self.blocks = choices.blocks.unwrap_or(self.blocks);
-        self.asked = (choices.blocks, choices.specimens);
-        self.check_specimens()?;
-        self.checks_determinism = choices.check_determinism;
-        if self.checks_determinism && (!self.stage.is_virtual() || self.matrix.is_some()) {
-            let what = if self.matrix.is_some() { "a matrix" } else { "a run in real time" };
-            return Err(Refusal::request(format!("--check-determinism: {what} is not made twice"))
-                .hint("it checks the workloads of stages simulate and kernel"));
-        }
-        if !choices.only.is_empty() {
-            self.keep_only(choices.only)
-                .map_err(|(wrong, hint)| Refusal::request(format!("--only: {wrong}")).hint(hint))?;
-            // A curve is none of the workloads that were named.
-            self.curve = None;
-        }
-        if let Some(matrix) = &mut self.matrix {
-            (matrix.blocks, matrix.seed) = (self.blocks, self.seed);
-        }
-        if !(1..=BLOCKS_MAX).contains(&self.blocks) {
-            let wrong = format!("`--blocks` must be from 1 to {BLOCKS_MAX}");
-            return Err(Refusal::request(wrong).hint("a verdict needs six: give `--blocks 6`"));
-        }
-        match self.too_many() {
-            Some(wrong) => Err(Refusal::request(wrong).hint("lower `--blocks`")),
-            None => Ok(()),
-        }
-    }
-
-    /// Models another drive in every arm.
-    fn model(&mut self, drive: &str) -> Result<(), Refusal> {
-        if self.stage == StageName::Hardware {
-            let message = "--drive: stage hardware measures a real drive and models none";
-            return Err(Refusal::request(message).hint("omit --drive, or add --stage simulate"));
-        }
-        if let Some(arm) = self.arms.iter().find(|arm| arm.drive.is_some()) {
-            let message = format!("--drive: arm `{}` names a drive of its own", arm.name);
-            return Err(Refusal::request(message)
-                .hint("this study compares drives: change them in a copy of its file"));
-        }
-        if self.disks.len() > 1 {
-            let message = "--drive: this study has several disks, each with a drive";
-            return Err(Refusal::request(message).hint("change them in a copy of its file"));
-        }
-        self.drive = Some(drive.to_owned());
-        Ok(())
-    }
-
-    /// Refuses values that `--specimens` cannot have.
-    fn check_specimens(&self) -> Result<(), Refusal> {
-        let (blocks, Some(specimens)) = self.asked else { return Ok(()) };
-        if !self.stage.is_virtual() {
-            let wrong = format!("stage {} runs on one drive, not on specimens", self.stage);
-            return Err(Refusal::request(wrong).hint("omit `--specimens`"));
-        }
-        if !(1..=BLOCKS_MAX).contains(&specimens) {
-            let wrong = format!("`--specimens` must be from 1 to {BLOCKS_MAX}");
-            return Err(Refusal::request(wrong)
-                .hint("give `--specimens 20` for twenty drives, 1 for the median drive"));
-        }
-        match blocks {
-            Some(blocks) if specimens > 1 && blocks != specimens => Err(Refusal::request(format!(
-                "`--blocks {blocks}` and `--specimens {specimens}` contradict each other: each \
-                 block is one specimen"
-            ))
-            .hint("give one of them")),
-            _ => Ok(()),
-        }
-    }
-
-    /// Settles its blocks once the drives are known: where a profile leaves numbers open, each
-    /// block is made on another specimen, of which there are [`SPECIMENS_MIN`] unless the command
-    /// line states a number. A matrix draws them only where requested: it makes hundreds of runs a
-    /// block.
-    ///
-    /// # Errors
-    /// There are too many runs.
-    pub fn settle_blocks(&mut self, leaves_open: bool) -> Result<(), Refusal> {
-        let (blocks, specimens) = self.asked;
-        let draws = specimens.map_or(self.matrix.is_none(), |specimens| specimens > 1);
-        self.draws_specimens = self.stage.is_virtual() && leaves_open && draws;
-        self.blocks = match (blocks, specimens) {
-            (None, Some(specimens)) if specimens > 1 => specimens,
-            (None, None) if self.draws_specimens && !self.has_own_blocks => {
-                // Each block is another drive, and few drives say little about all of them.
-                self.blocks.max(SPECIMENS_MIN)
-            }
-            _ => self.blocks,
-        };
-        if let Some(matrix) = &mut self.matrix {
-            matrix.blocks = self.blocks;
-        }
-        match self.too_many() {
-            Some(wrong) => Err(Refusal::request(wrong).hint("lower `--blocks`")),
-            None => Ok(()),
-        }
-    }
-
     /// True if the file has a table for a stage.
     pub fn is_made_for(&self, stage: StageName) -> bool {
         self.overrides.iter().any(|own| own.stage == stage)
-    }
-
-    /// Leaves every workload out that is not named.
-    fn keep_only(&mut self, names: &[String]) -> Result<(), (String, String)> {
-        let known = self.names();
-        if let Some(name) = names.iter().find(|name| !known.contains(name)) {
-            let hint = match nearest(name, known.iter().map(String::as_str)) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => "name one or several of them, separated by commas".to_owned(),
-            };
-            let known = known.join("`, `");
-            return Err((format!("there is no workload `{name}`; there are `{known}`"), hint));
-        }
-        let all: Vec<String> = known.iter().map(ToString::to_string).collect();
-        let primary = metric::split(&self.primary, &all).map_or("", |(workload, _)| workload);
-        if !names.iter().any(|name| name == primary) {
-            let rests = format!(
-                "`{primary}` must be among the workloads: the verdict rests on `{}`",
-                self.primary
-            );
-            return Err((rests, format!("name it, too: `{primary},{}`", names.join(","))));
-        }
-        self.findings.retain(|finding| {
-            let of = finding.figure.split_once(" of ").map_or("", |(of, _)| of);
-            let workload = metric::split(of, &all).map_or("", |(workload, _)| workload);
-            // A finding without a figure is a claim that no workload can answer: it stays.
-            finding.figure.is_empty() || names.iter().any(|name| name == workload)
-        });
-        self.workloads.retain(|workload| names.contains(&workload.name));
-        if let Some(matrix) = &mut self.matrix {
-            matrix.only = matrix.groups();
-            matrix.only.retain(|group| names.contains(&group.name()));
-            self.cells = matrix.cells();
-        }
-        Ok(())
+            || self.variants.iter().any(|own| own.stage == Some(stage))
     }
 
     /// The subjects of figures: the workloads, or the groups of the matrix's cells.
@@ -543,41 +392,6 @@ impl StudyFile {
                     ConfigError { hint: hints.into_iter().next(), ..wrong }
                 })?;
             }
-        }
-        Ok(())
-    }
-
-    /// Replaces the findings that differ at a stage.
-    fn restate(&mut self, stage: StageName) {
-        for (_, there) in self.restated.iter().filter(|(at, _)| *at == stage) {
-            let known = self.findings.iter_mut().find(|known| known.name == there.name);
-            *known.expect("its table has both") = there.clone();
-        }
-    }
-
-    /// Applies the overrides of a stage.
-    fn apply(&mut self, own: &Override) -> Result<(), Invalid> {
-        if let Some(primary) = &own.primary {
-            self.primary.clone_from(primary);
-        }
-        if let Some(names) = &own.workloads {
-            self.keep_only(names).map_err(|(wrong, _)| wrong)?;
-        }
-        if let Some(notes) = &own.notes {
-            self.notes.clone_from(notes);
-        }
-        self.blocks = own.blocks.unwrap_or(self.blocks);
-        self.has_own_blocks = own.blocks.is_some();
-        self.curve = self.curve.take().filter(|_| own.curve);
-        if let Some(matrix) = &mut self.matrix {
-            matrix.runtime = own.times.runtime.unwrap_or(matrix.runtime);
-            matrix.ramp_time = own.times.ramp_time.unwrap_or(matrix.ramp_time);
-        }
-        for workload in &mut self.workloads {
-            workload.retime(own.times)?;
-        }
-        if let Some(curve) = &mut self.curve {
-            curve.retime(own.times)?;
         }
         Ok(())
     }

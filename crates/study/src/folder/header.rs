@@ -5,7 +5,7 @@ use std::path::Path;
 use drivelab_core::Refusal;
 use drivelab_core::StageName;
 use drivelab_core::config::Choice as _;
-use drivelab_core::plan::Plan;
+use drivelab_core::plan::{Plan, Scale};
 use serde::{Deserialize, Serialize};
 
 use crate::asked::Asked;
@@ -56,6 +56,11 @@ impl Header {
         self.asked.as_ref().map_or(&[], |asked| &asked.only)
     }
 
+    /// The scale of the work.
+    pub(crate) fn scale(&self) -> Scale {
+        self.asked.as_ref().map_or(Scale::Stated, |asked| asked.scale)
+    }
+
     /// The owner of the runs of the study in `text`.
     pub(crate) fn owner(&self, text: &str) -> Owner {
         let plan = serde_json::to_vec(&self.plan).expect("plain data is always JSON");
@@ -71,6 +76,10 @@ impl Header {
         // The meaning of a workload's index depends on the workloads that are left.
         if !chosen.is_empty() {
             parts.push(chosen.as_bytes());
+        }
+        // The same workload is other work at full scale.
+        if self.scale() != Scale::Stated {
+            parts.push(self.scale().name().as_bytes());
         }
         Owner::of(&parts)
     }

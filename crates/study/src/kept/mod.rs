@@ -208,6 +208,7 @@ impl KeptStudy {
             seed: Some(self.header.seed),
             only: self.header.only(),
             drive: asked.drive.as_deref(),
+            scale: asked.scale,
         })?;
         Ok(study)
     }

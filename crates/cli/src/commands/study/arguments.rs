@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use drivelab_core::StageName;
+use drivelab_core::plan::Scale;
 use drivelab_core::units::Bytes;
 use drivelab_study::embedded::{self, STUDIES};
 use drivelab_study::file::quick;
@@ -58,6 +59,11 @@ pub(crate) struct StudyArgs {
     #[arg(long, value_name = "DRIVE", value_parser = Offer(completion::drives),
         hide_possible_values = true)]
     pub(super) drive: Option<String>,
+    /// The scale of the work: stated, as the study has it, or full, as in what it repeats, where
+    /// its workloads have a `full` [default: stated].
+    #[arg(long, value_name = "SCALE", value_parser = completion::choice::<Scale>(),
+        hide_possible_values = true)]
+    pub(super) scale: Option<Scale>,
     /// Number of blocks: how often each arm is measured.
     #[arg(long, value_name = "N")]
     pub(super) blocks: Option<u32>,
@@ -104,13 +110,14 @@ impl StudyArgs {
     /// The arguments that run an included study as in its file.
     pub(super) fn of_included(
         name: &str,
-        stage: StageName,
+        (stage, scale): (StageName, Scale),
         folder: &std::path::Path,
         keep: KeepArgs,
     ) -> Self {
         Self {
             study: Some(name.to_owned()),
             stage: Some(stage),
+            scale: Some(scale),
             out: Some(folder.to_owned()),
             keep,
             label: None,

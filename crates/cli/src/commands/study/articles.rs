@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use drivelab_core::StageName;
+use drivelab_core::plan::Scale;
 use drivelab_report::article::again::{self, Again, Repeated};
 use drivelab_study::embedded::STUDIES;
 use drivelab_study::keep::{make_folder, write};
@@ -28,6 +29,7 @@ Examples:
   drivelab articles                                  all five, in virtual time
   drivelab articles --stage simulate                 without a real kernel
   drivelab articles --only 0,2 --out before
+  drivelab articles --stage kernel --scale full --out full   hours, with the published sizes
   drivelab articles --json >articles.json")]
 pub(crate) struct ArticlesArgs {
     /// Where to run them [default: simulate, and kernel if a kernel has been built]; at stage
@@ -39,6 +41,11 @@ pub(crate) struct ArticlesArgs {
     /// Only these articles, by number: 0 to 4.
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     only: Vec<u32>,
+    /// The scale of their work: stated, or full, with the published sizes, where a study has them
+    /// [default: stated].
+    #[arg(long, value_name = "SCALE", value_parser = completion::choice::<Scale>(),
+        hide_possible_values = true, default_value = "stated", hide_default_value = true)]
+    scale: Scale,
     /// Results folder.
     #[arg(long, value_name = "DIR", default_value = "drivelab-articles")]
     out: PathBuf,
@@ -53,10 +60,15 @@ pub(crate) fn run(arguments: &ArticlesArgs, ui: Ui) -> Outcome {
     make_folder(&arguments.out)?;
     let mut repeated = Vec::new();
     let all = runs(&stages(&arguments.stage, ui)?, &chosen);
-    for (position, (stage, Article { number, name, .. })) in (1..).zip(&all) {
+    if arguments.scale == Scale::Full && all.iter().all(|(stage, it)| !it.has_full(*stage)) {
+        let message = "--scale full: none of these studies has a full scale at these stages";
+        return Err(Refusal::request(message).hint("name a stage that has: --stage kernel"));
+    }
+    for (position, (stage, article)) in (1..).zip(&all) {
+        let Article { number, name, .. } = article;
         ui.note(&format!("article {number}: {name}, stage {stage}, {position} of {}", all.len()));
         let folder = arguments.out.join(format!("{name}-{stage}"));
-        match repeat(name, *stage, &folder, arguments, ui) {
+        match repeat(article, *stage, &folder, arguments, ui) {
             Ok(Some(one)) => repeated.push(one),
             Ok(None) => return Ok(Exit::Interrupted),
             // Files, programs and suites do not run at every stage.
@@ -111,6 +123,14 @@ struct Article {
     name: &'static str,
     /// It says what it runs at stage kernel.
     has_kernel: bool,
+    /// Its work at stage kernel, and at others, has a full scale.
+    full: [bool; 2],
+}
+
+impl Article {
+    fn has_full(&self, stage: StageName) -> bool {
+        self.full[usize::from(stage != StageName::Kernel)]
+    }
 }
 
 /// The studies of the articles asked for, in the order of the articles.
@@ -119,7 +139,8 @@ fn studies(only: &[u32]) -> Result<Vec<Article>, Refusal> {
     for (name, text) in STUDIES {
         let study = StudyFile::parse(name, text, &DriveKeys)?;
         let has_kernel = study.is_made_for(StageName::Kernel);
-        studies.extend(study.article.map(|number| Article { number, name, has_kernel }));
+        let full = [StageName::Kernel, StageName::Simulate].map(|stage| study.has_full(stage));
+        studies.extend(study.article.map(|number| Article { number, name, has_kernel, full }));
     }
     // The number is the first field, so this is the order of the articles.
     studies.sort_unstable();
@@ -135,14 +156,17 @@ fn studies(only: &[u32]) -> Result<Vec<Article>, Refusal> {
 
 /// One study with its article; `None` where it was interrupted.
 fn repeat(
-    name: &str,
+    article: &Article,
     stage: StageName,
     folder: &Path,
     arguments: &ArticlesArgs,
     ui: Ui,
 ) -> Result<Option<Repeated>, Refusal> {
+    let name = article.name;
     let is_begun = Begun::is_in(folder)?;
-    let study = StudyArgs::of_included(name, stage, folder, arguments.keep.clone());
+    // Where a study has one scale, that is the one of every table about it.
+    let scale = if article.has_full(stage) { arguments.scale } else { Scale::Stated };
+    let study = StudyArgs::of_included(name, (stage, scale), folder, arguments.keep.clone());
     let study = StudyArgs { resume: is_begun, ..study };
     if super::run(&study, ui.without_results())? == Exit::Interrupted {
         return Ok(None);

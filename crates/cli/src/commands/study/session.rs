@@ -34,6 +34,7 @@ pub(super) fn begin(arguments: &StudyArgs, executor: &mut dyn Executor, ui: Ui) 
         only: &arguments.only,
         drive: arguments.drive.as_deref(),
         check_determinism: arguments.check_determinism,
+        scale: arguments.scale.unwrap_or_default(),
     })?;
     short::refuse(&study)?;
     if arguments.target.is_some() && study.stage != StageName::Hardware {
@@ -82,6 +83,7 @@ pub(super) fn resume(arguments: &StudyArgs, executor: &mut dyn Executor, ui: Ui)
         Some(typed) => typed,
         None => copied(&begun)?,
     };
+    refuse_other_scale(arguments, &begun)?;
     let asked = remembered(arguments, &begun, &mut study, &name)?;
     let again = Asked { size: begun.size(&study, &text).or(asked.size), ..asked.clone() };
     refuse_other_size(arguments.size, &again, &folder)?;
@@ -268,6 +270,7 @@ fn asked(arguments: &StudyArgs, name: &str, study: &StudyFile) -> Asked {
         size: arguments.size,
         overwrite: arguments.overwrite,
         check_determinism: arguments.check_determinism,
+        scale: arguments.scale.unwrap_or_default(),
         ranks: None,
     }
 }
@@ -289,6 +292,7 @@ fn remembered(
     let drive = arguments.drive.clone().or(old.as_ref().and_then(|old| old.drive.clone()));
     let check_determinism =
         arguments.check_determinism || old.as_ref().is_some_and(|old| old.check_determinism);
+    let scale = arguments.scale.or(old.as_ref().map(|old| old.scale)).unwrap_or_default();
     let stage = match arguments.stage.or(stage) {
         Some(stage) => stage,
         None => stage_of(arguments, study)?,
@@ -304,8 +308,9 @@ fn remembered(
         only: &only,
         drive: drive.as_deref(),
         check_determinism,
+        scale,
     })?;
-    let new = Asked { only, drive, check_determinism, ..asked(arguments, name, study) };
+    let new = Asked { only, drive, check_determinism, scale, ..asked(arguments, name, study) };
     let Some(old) = old else { return Ok(new) };
     // The same file may be typed in another way: the paths decide.
     let is_same = new.target.is_none() || new.path == old.path;
@@ -324,6 +329,7 @@ fn remembered(
         size: old.size.or(new.size),
         overwrite: old.overwrite || new.overwrite,
         check_determinism: new.check_determinism,
+        scale: new.scale,
         ranks: old.ranks,
     })
 }
@@ -334,6 +340,21 @@ fn refuse_other_size(given: Option<Bytes>, asked: &Asked, folder: &Path) -> Resu
             let message =
                 format!("`{}` was started with --size {size}, not {given}", folder.display());
             Err(Refusal::request(message).hint("omit --size: --resume remembers it"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Runs of two scales are of different work, and are not compared.
+fn refuse_other_scale(arguments: &StudyArgs, begun: &Begun) -> Result<(), Refusal> {
+    let old = begun.header.as_ref().and_then(|header| header.asked.as_ref());
+    match (arguments.scale, old.map(|old| old.scale)) {
+        (Some(new), Some(old)) if new != old => {
+            let folder = begun.folder.display();
+            let message = format!("`{folder}` was started with --scale {old}, not {new}");
+            Err(Refusal::request(message)
+                .hint("omit --scale: --resume remembers it")
+                .hint("or start a new study: --out DIR without --resume"))
         }
         _ => Ok(()),
     }

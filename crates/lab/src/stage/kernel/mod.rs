@@ -16,6 +16,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use drivelab_core::outline::Risk;
+use drivelab_core::plan::Scale;
 use drivelab_core::record::{JobRecord, RunRecord};
 use drivelab_core::units::Span;
 use drivelab_core::workload::Workload;
@@ -43,6 +44,8 @@ pub use work::{Carried, check, check_load};
 
 /// Real time after which a run of a study is ended.
 const LIMIT: Span = Span::from_secs(600);
+/// The same at full scale.
+const LIMIT_FULL: Span = Span::from_secs(6 * 3600);
 const TRACE: &str = "trace";
 const CONSOLE: &str = "console";
 
@@ -86,6 +89,8 @@ impl KernelStage {
         // What a command printed is kept run by run, and evidence is that of the last run.
         let is_alone = has_commands || evidence.is_some();
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        // Two guests at full scale can have more memory and data than a machine.
+        let is_alone = is_alone || study.scale == Some(Scale::Full);
         let guests = if is_alone { NonZeroUsize::MIN } else { cores };
         let (study, commands) = (study.clone(), Commands::default());
         Ok(Self { drives, study, kernels, commands, guests, evidence })
@@ -116,7 +121,7 @@ impl KernelStage {
         Ok(asked.with_profile(self.drives.profile(request).clone()).in_guest(GuestOptions {
             kernel,
             has: equipment,
-            limit: LIMIT,
+            limit: if self.study.scale == Some(Scale::Full) { LIMIT_FULL } else { LIMIT },
             trace: self.file(TRACE),
             console: self.file(CONSOLE),
         }))

@@ -9,12 +9,14 @@ pub use page::html;
 
 use drivelab_analysis::figures::range;
 use drivelab_core::config::Choice as _;
+use drivelab_core::plan::Scale;
 use drivelab_core::{Refusal, StageName, counted};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Article, article};
 use crate::outcome::document;
+use crate::study::scale;
 use crate::text::{Align, Look, Table};
 
 /// The schema that this version writes.
@@ -41,6 +43,9 @@ pub struct Repeated {
     pub study: String,
     /// The stage it ran on.
     pub stage: StageName,
+    /// The scale of its work, where that has more than one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub scale: Option<Scale>,
     /// Its blocks, each another drive where the profile leaves numbers open.
     pub blocks: u32,
     /// The number of findings with each answer.
@@ -155,6 +160,7 @@ impl Repeated {
                 cannot_tell: of("cannot-tell"),
             },
             stage: read.stage,
+            scale: read.scale,
             blocks: read.blocks,
             findings: read.findings,
             // The first is that of the primary metric.
@@ -207,7 +213,10 @@ fn answers(stages: &[Repeated]) -> Vec<Answered<'_>> {
 fn runs(stages: &[Repeated]) -> String {
     stages
         .iter()
-        .map(|one| format!("stage {}, {}", one.stage, counted(one.blocks, "block")))
+        .map(|one| {
+            let blocks = counted(one.blocks, "block");
+            format!("stage {}{}, {blocks}", one.stage, scale(one.scale))
+        })
         .collect::<Vec<_>>()
         .join("; ")
 }
@@ -225,6 +234,8 @@ fn notes_head(stages: &[Repeated], one: &Repeated) -> String {
 struct StudyResult {
     article: Option<u32>,
     stage: StageName,
+    #[serde(default)]
+    scale: Option<Scale>,
     blocks: u32,
     #[serde(default)]
     findings: Vec<Checked>,

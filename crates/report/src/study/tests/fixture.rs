@@ -65,6 +65,7 @@ pub(crate) fn experiment(seed: u64, blocks: u32) -> Experiment {
     Experiment {
         title: "Is it worth enabling AHCI?".to_owned(),
         article: None,
+        scale: None,
         stage: StageName::Simulate,
         seed,
         blocks,

@@ -218,9 +218,10 @@ fn basis(result: &StudyResult, look: Look) -> String {
         (false, _) => "",
     };
     let body = format!(
-        "n = {} at stage {}{drives}; ratios above 1 are better than `{}`, margin {}.",
+        "n = {} at stage {}{}{drives}; ratios above 1 are better than `{}`, margin {}.",
         drivelab_core::counted(result.used.len() as u64, "block"),
         experiment.stage,
+        super::scale(experiment.scale),
         experiment.arms[0].name,
         figures::percent(experiment.margin),
     );
