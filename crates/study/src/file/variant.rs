@@ -76,9 +76,9 @@ fn at_stage(top: &mut Section, stage: Option<StageName>) -> Result<(), ConfigErr
     let others: Vec<&str> =
         StageName::NAMES.iter().filter(|(_, it)| is_other(*it)).map(|(name, _)| *name).collect();
     let without = &mut |table: &mut Section| {
-        others.iter().for_each(|name| {
+        for name in &others {
             table.leave_out(name);
-        });
+        }
         Ok(())
     };
     top.edit("stage", without)?;
