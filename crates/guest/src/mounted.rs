@@ -58,7 +58,7 @@ impl FileSystem {
         }
     }
 
-    /// Why a bill of I/O cannot say what its blocks hold; `None` where it can.
+    /// The reason that a bill of I/O cannot say what its blocks hold; `None` where it can.
     pub fn without_layout(self) -> Option<&'static str> {
         match self {
             Self::Ext4 | Self::Xfs | Self::Btrfs => None,

@@ -136,8 +136,8 @@ impl Plan for Blogbench {
                 _ if number < readers => server.read(own, laps),
                 _ => {
                     // The last thread keeps the time, and ends the others when it is over.
-                    let end = || server.scores(&scores);
-                    let ended = self.keep_time(bench.control, laps, &server, &intervals, end);
+                    let ended = self.keep_time(bench.control, laps, &server, &intervals);
+                    server.scores(&scores);
                     server.end();
                     ended
                 }
@@ -156,14 +156,18 @@ impl Plan for Blogbench {
             let nature = WrittenFiles::NotSynced.nature();
             bench.record(Measured { name, nature, figures, took, lat });
         }
-        let intervals = intervals.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let figures = self.figures(&intervals);
-        // What is larger than memory is written to the disk while it runs, and read back from there.
+        let counted = intervals.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let figures = self.figures_of(&counted);
+        // Files that are larger than memory are written while it runs, and read from the disk.
         let nature = bench.reading(Bytes::new(server.bytes.into_inner()));
         let lat = Histogram::default();
         bench.record(Measured { name: "intervals", nature, figures, took, lat });
         Ok(())
     }
+}
+
+fn named(name: &str, unit: &str, value: f64) -> Figure {
+    Figure { unit: unit.into(), ..Figure::new(name, value, Better::More) }
 }
 
 /// The counts of an interval.
@@ -196,11 +200,7 @@ impl Blogbench {
     }
 
     /// The figures of all intervals together, and of each where there are few.
-    fn figures(&self, intervals: &[Interval]) -> Vec<Figure> {
-        let named = |name: &str, unit: &str, value| Figure {
-            unit: unit.into(),
-            ..Figure::new(name, value, Better::More)
-        };
+    fn figures_of(&self, intervals: &[Interval]) -> Vec<Figure> {
         let seconds = float(self.interval.ns()) / 1e9;
         let last = intervals.last().map_or(0, |it| it.articles[1]);
         let mut figures = vec![
@@ -223,14 +223,13 @@ impl Blogbench {
         [self.writers, rewriters, commenters, commenters + self.readers]
     }
 
-    /// Waits for the end of the last interval, takes the scores, and shows how far it is.
+    /// Waits for the end of the last interval, counts each, and shows how far it is.
     fn keep_time(
         &self,
         control: Control<'_>,
         laps: &Laps<'_>,
         server: &Server,
         intervals: &Mutex<Vec<Interval>>,
-        score: impl FnOnce(),
     ) -> Done {
         // The intervals follow one another without a gap.
         let one = Duration::from_nanos(self.interval.ns());
@@ -257,7 +256,6 @@ impl Blogbench {
             let to_next = next.saturating_sub(elapsed).max(Duration::from_millis(1));
             std::thread::sleep(left.min(to_next).min(SLICE));
         }
-        score();
         Ok(())
     }
 }
@@ -521,7 +519,7 @@ mod tests {
         let plan =
             Blogbench { iterations: 2, interval: Span::from_ms(500), ..Blogbench::default() };
         let interval = Interval { blogs: 7, articles: [10, 20] };
-        let figures = plan.figures(&[interval, interval]);
+        let figures = plan.figures_of(&[interval, interval]);
         let named: Vec<(&str, f64)> =
             figures.iter().map(|it| (it.name.as_str(), it.value)).collect();
         let expected = [

@@ -31,10 +31,10 @@ choice_as_text!(StageName);
 /// The sizes of a study's work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scale {
-    /// Those that the study states, which a short run can have.
+    /// The sizes that the study states, which a short run can have.
     #[default]
     Stated,
-    /// Those of what the study repeats.
+    /// The sizes of the work that the study repeats.
     Full,
 }
 

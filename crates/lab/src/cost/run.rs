@@ -77,7 +77,7 @@ impl Cost {
             let hint = "for what a file system writes by itself, give the command `true`";
             return Err(Refusal::request("the command is empty").hint(hint));
         }
-        let file_system = file_system(&file.filesystem)?;
+        let kind = file_system(&file.filesystem)?;
         let options = mount_options(&file.mount_options).map_err(Refusal::request_error)?;
         memory(&file.memory.to_string()).map_err(Refusal::request_error)?;
         if !(SIZE_MIN..=SIZE_MAX).contains(&file.size) {
@@ -108,7 +108,7 @@ impl Cost {
         Ok(Self {
             file: file.clone(),
             folder: folder.to_owned(),
-            mounted: Mounted { file_system, options },
+            mounted: Mounted { file_system: kind, options },
             drives,
             jobs: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
         })

@@ -1,7 +1,6 @@
 //! A study file: the arms, their workloads, and the effect that would count as better.
 
 mod arm;
-mod choose;
 mod command;
 mod drives;
 mod question;
@@ -10,15 +9,14 @@ mod stage;
 mod suite;
 #[cfg(test)]
 pub(crate) mod tests;
-mod variant;
 mod vocabulary;
 mod workload;
 
 pub use arm::Arm;
-pub use choose::{Choices, SPECIMENS_MIN};
 pub use drives::disk::Disk;
 pub(crate) use drives::disk::{DISKS_MAX, name_and_port};
 pub use quick::quick;
+pub use stage::choose::{Choices, SPECIMENS_MIN};
 pub use suite::{Needs, Suite};
 pub use vocabulary::{Setting, Settings, Vocabulary};
 pub use workload::{Curve, NamedWorkload, Work};
@@ -37,8 +35,8 @@ use drivelab_core::StageName;
 use drives::disk::{self, Drives};
 use drives::matrix;
 use question::{Names, Restated};
+use stage::variant;
 use stage::{Override, Stages};
-use variant::Variant;
 use workload::LISTED_MAX;
 
 /// A study, as its file states it.
@@ -111,6 +109,15 @@ pub struct StudyFile {
     variants: Vec<Variant>,
 }
 
+/// A study with the tables of a stage, or at full scale.
+#[derive(Debug, Clone)]
+struct Variant {
+    /// The stage whose tables it has; none for the file's.
+    stage: Option<StageName>,
+    scale: Scale,
+    study: StudyFile,
+}
+
 /// The published comparisons that `show` knows are numbered from 0 to this.
 const ARTICLE_LAST: u32 = 4;
 /// More blocks than a user would wait for, and few enough to be planned at once.
@@ -131,7 +138,35 @@ impl StudyFile {
             let wrong = format!("this is a matrix of real targets: drivelab run --matrix {name}");
             return Err(top.error(wrong));
         }
-        variant::read(&top, vocabulary)
+        let mut study = Self::vary_to(&top, vocabulary, (None, Scale::Stated))?;
+        let mut variants = Vec::new();
+        for stage in std::iter::once(None).chain(variant::stages(&top)?.into_iter().map(Some)) {
+            let stated = match stage {
+                None => study.clone(),
+                Some(_) => Self::vary_to(&top, vocabulary, (stage, Scale::Stated))?,
+            };
+            if !stated.scaled.is_empty() {
+                let full = Self::vary_to(&top, vocabulary, (stage, Scale::Full))?;
+                variants.push(Variant { stage, scale: Scale::Full, study: full });
+            }
+            if stage.is_some() {
+                variants.push(Variant { stage, scale: Scale::Stated, study: stated });
+            }
+        }
+        study.variants = variants;
+        Ok(study)
+    }
+
+    /// Reads the study with the tables of a stage, at a scale.
+    fn vary_to(
+        top: &Section,
+        vocabulary: &dyn Vocabulary,
+        (stage, scale): (Option<StageName>, Scale),
+    ) -> Result<Self, ConfigError> {
+        let mut top = top.clone();
+        variant::at_stage(&mut top, stage)?;
+        let scaled = variant::at_scale(&mut top, scale)?;
+        Ok(Self { scaled, ..Self::read(top, vocabulary)? })
     }
 
     /// Reads one variant of a study.

@@ -1,12 +1,11 @@
-//! What the command line and the stage choose of a study.
+//! The choices that the command line and the stage make in a study.
 
 use drivelab_core::config::nearest;
 use drivelab_core::plan::Scale;
 use drivelab_core::{Invalid, Refusal, StageName};
 
-use super::stage::Override;
-use super::variant::Variant;
-use super::{BLOCKS_MAX, StudyFile};
+use super::Override;
+use crate::file::{BLOCKS_MAX, StudyFile, Variant};
 use crate::metric;
 
 /// Choices of the command line that override the file.
@@ -188,7 +187,7 @@ impl StudyFile {
     }
 
     /// Leaves every workload out that is not named.
-    pub(super) fn keep_only(&mut self, names: &[String]) -> Result<(), (String, String)> {
+    pub(in crate::file) fn keep_only(&mut self, names: &[String]) -> Result<(), (String, String)> {
         let known = self.names();
         if let Some(name) = names.iter().find(|name| !known.contains(name)) {
             let hint = match nearest(name, known.iter().map(String::as_str)) {
@@ -223,7 +222,7 @@ impl StudyFile {
     }
 
     /// Replaces the findings that differ at a stage.
-    pub(super) fn restate(&mut self, stage: StageName) {
+    pub(in crate::file) fn restate(&mut self, stage: StageName) {
         for (_, there) in self.restated.iter().filter(|(at, _)| *at == stage) {
             let known = self.findings.iter_mut().find(|known| known.name == there.name);
             *known.expect("its table has both") = there.clone();
@@ -231,7 +230,7 @@ impl StudyFile {
     }
 
     /// Applies the overrides of a stage.
-    pub(super) fn apply(&mut self, own: &Override) -> Result<(), Invalid> {
+    pub(in crate::file) fn apply(&mut self, own: &Override) -> Result<(), Invalid> {
         if let Some(primary) = &own.primary {
             self.primary.clone_from(primary);
         }

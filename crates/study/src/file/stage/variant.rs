@@ -4,8 +4,6 @@ use drivelab_core::StageName;
 use drivelab_core::config::{Choice as _, ConfigError, Section};
 use drivelab_core::plan::Scale;
 
-use super::{StudyFile, Vocabulary};
-
 /// The tables of a study that a stage can replace.
 const TABLES: [&str; 7] = ["base", "disk", "arm", "workload", "matrix", "contrast", "interaction"];
 /// The keys of a finding that decide it: another figure has none of them in common.
@@ -14,41 +12,8 @@ const JUDGED: [&str; 7] =
 /// The table of the keys that count at full scale.
 const FULL: &str = "full";
 
-/// A variant of a study.
-#[derive(Debug, Clone)]
-pub(super) struct Variant {
-    /// The stage whose tables it has; none for the file's.
-    pub(super) stage: Option<StageName>,
-    pub(super) scale: Scale,
-    pub(super) study: StudyFile,
-}
-
-/// Reads a study in all its variants.
-pub(super) fn read(top: &Section, vocabulary: &dyn Vocabulary) -> Result<StudyFile, ConfigError> {
-    let of = |stage, scale| {
-        let mut top = top.clone();
-        at_stage(&mut top, stage)?;
-        let scaled = at_scale(&mut top, scale)?;
-        let study = StudyFile::read(top, vocabulary)?;
-        Ok(StudyFile { scaled, ..study })
-    };
-    let mut study: StudyFile = of(None, Scale::Stated)?;
-    let mut variants = Vec::new();
-    for stage in std::iter::once(None).chain(stages(top)?.into_iter().map(Some)) {
-        let stated = if stage.is_some() { of(stage, Scale::Stated)? } else { study.clone() };
-        if !stated.scaled.is_empty() {
-            variants.push(Variant { stage, scale: Scale::Full, study: of(stage, Scale::Full)? });
-        }
-        if stage.is_some() {
-            variants.push(Variant { stage, scale: Scale::Stated, study: stated });
-        }
-    }
-    study.variants = variants;
-    Ok(study)
-}
-
 /// The stages that replace tables of the file.
-fn stages(top: &Section) -> Result<Vec<StageName>, ConfigError> {
+pub(in crate::file) fn stages(top: &Section) -> Result<Vec<StageName>, ConfigError> {
     let mut found = Vec::new();
     top.clone().edit("stage", &mut |stages| {
         for (name, stage) in StageName::NAMES {
@@ -67,22 +32,20 @@ fn stages(top: &Section) -> Result<Vec<StageName>, ConfigError> {
 
 /// Leaves what a variant has: that of the file is without the stages that replace its tables, and
 /// that of such a stage without all others.
-fn at_stage(top: &mut Section, stage: Option<StageName>) -> Result<(), ConfigError> {
+pub(in crate::file) fn at_stage(
+    top: &mut Section,
+    stage: Option<StageName>,
+) -> Result<(), ConfigError> {
     let own = stages(top)?;
-    let is_other = |other: StageName| match stage {
-        None => own.contains(&other),
-        Some(stage) => other != stage,
-    };
-    let others: Vec<&str> =
-        StageName::NAMES.iter().filter(|(_, it)| is_other(*it)).map(|(name, _)| *name).collect();
-    let without = &mut |table: &mut Section| {
-        for name in &others {
-            table.leave_out(name);
+    for (name, other) in StageName::NAMES {
+        let is_kept = stage.map_or(!own.contains(other), |stage| stage == *other);
+        for key in ["stage", "finding"].into_iter().filter(|_| !is_kept) {
+            top.edit(key, &mut |table| {
+                table.leave_out(name);
+                Ok(())
+            })?;
         }
-        Ok(())
-    };
-    top.edit("stage", without)?;
-    top.edit("finding", without)?;
+    }
     let Some(stage) = stage else { return Ok(()) };
     for key in TABLES.into_iter().chain(["candidate"]) {
         top.leave_out(key);
@@ -115,16 +78,23 @@ fn answered(finding: &mut Section, table: &'static str) -> Result<bool, ConfigEr
     finding.overlay(table)
 }
 
-/// Applies or removes each `full`, and gives the names of the workloads that have one.
-fn at_scale(top: &mut Section, scale: Scale) -> Result<Vec<String>, ConfigError> {
-    let replaced = |table: &mut Section, is_finding: bool| match (scale, is_finding) {
+/// Applies the `full` of a table at full scale, and removes it at the other; true if it had one.
+fn scaled_up(table: &mut Section, scale: Scale, is_finding: bool) -> Result<bool, ConfigError> {
+    match (scale, is_finding) {
         (Scale::Stated, _) => Ok(table.leave_out(FULL)),
         (Scale::Full, true) => answered(table, FULL),
         (Scale::Full, false) => table.overlay(FULL),
-    };
+    }
+}
+
+/// Applies or removes each `full`, and gives the names of the workloads that have one.
+pub(in crate::file) fn at_scale(
+    top: &mut Section,
+    scale: Scale,
+) -> Result<Vec<String>, ConfigError> {
     let (mut scaled, mut others) = (Vec::new(), false);
     top.edit("workload", &mut |workload| {
-        if replaced(workload, false)? {
+        if scaled_up(workload, scale, false)? {
             scaled.extend(workload.clone().take::<String>("name")?);
         }
         Ok(())
@@ -132,16 +102,16 @@ fn at_scale(top: &mut Section, scale: Scale) -> Result<Vec<String>, ConfigError>
     top.edit("stage", &mut |stages| {
         StageName::NAMES.iter().try_for_each(|(name, _)| {
             stages.edit(name, &mut |table| {
-                others |= replaced(table, false)?;
+                others |= scaled_up(table, scale, false)?;
                 Ok(())
             })
         })
     })?;
     top.edit("finding", &mut |finding| {
-        others |= replaced(finding, true)?;
+        others |= scaled_up(finding, scale, true)?;
         StageName::NAMES.iter().try_for_each(|(name, _)| {
             finding.edit(name, &mut |table| {
-                others |= replaced(table, true)?;
+                others |= scaled_up(table, scale, true)?;
                 Ok(())
             })
         })
@@ -154,6 +124,8 @@ fn at_scale(top: &mut Section, scale: Scale) -> Result<Vec<String>, ConfigError>
 
 #[cfg(test)]
 mod tests {
+    use drivelab_core::Refusal;
+
     use crate::file::tests::TwoKeys;
     use crate::file::{Choices, StudyFile};
 
@@ -197,11 +169,10 @@ mod tests {
         at_least = 3
         ";
 
-    fn chosen(text: &str, stage: StageName, scale: Scale) -> Result<StudyFile, String> {
+    fn chosen(text: &str, stage: StageName, scale: Scale) -> Result<StudyFile, Refusal> {
         let study = StudyFile::parse("study.toml", text, &TwoKeys);
-        let mut study = study.map_err(|error| error.to_string())?;
-        let choices = Choices { stage: Some(stage), scale, ..Choices::default() };
-        study.choose(choices).map_err(|refused| refused.to_string())?;
+        let mut study = study.map_err(Refusal::request_error)?;
+        study.choose(Choices { stage: Some(stage), scale, ..Choices::default() })?;
         Ok(study)
     }
 
@@ -237,12 +208,12 @@ mod tests {
 
     #[test]
     fn a_study_without_a_full_scale_refuses_it() {
-        let refused = chosen(STUDY, StageName::Kernel, Scale::Full).unwrap_err();
+        let refused = chosen(STUDY, StageName::Kernel, Scale::Full).unwrap_err().to_string();
         assert!(refused.contains("no workload of stage kernel has a `full`"), "{refused}");
         let plain = STUDY.replace("full = { runtime = \"90s\", summary = \"for long\" }", "");
-        let wrong = chosen(&plain, StageName::Hardware, Scale::Stated).unwrap_err();
+        let wrong = chosen(&plain, StageName::Hardware, Scale::Stated).unwrap_err().to_string();
         assert!(wrong.contains("needs a workload with a `full`"), "{wrong}");
         let wrong = chosen(&STUDY.replace("90s", "many"), StageName::Hardware, Scale::Stated);
-        assert!(wrong.unwrap_err().contains("many"), "read before it is asked for");
+        assert!(wrong.unwrap_err().to_string().contains("many"), "read before it is asked for");
     }
 }

@@ -1,32 +1,35 @@
-//! `[stage.NAME]`: the overrides of one stage.
+//! `[stage.NAME]`: the overrides of one stage, and what the stage and the command line choose.
+
+pub(in crate::file) mod choose;
+pub(in crate::file) mod variant;
 
 use drivelab_core::config::{Choice as _, ConfigError, Section};
 
-use super::workload::Times;
+use crate::file::workload::Times;
 use drivelab_core::StageName;
 
 /// The overrides of a study at one stage; absent values are those of the file.
 #[derive(Debug, Clone)]
-pub(super) struct Override {
-    pub(super) stage: StageName,
+pub(in crate::file) struct Override {
+    pub(in crate::file) stage: StageName,
     /// `workload.metric`.
-    pub(super) primary: Option<String>,
-    pub(super) blocks: Option<u32>,
-    pub(super) times: Times,
-    pub(super) workloads: Option<Vec<String>>,
-    pub(super) notes: Option<Vec<String>>,
-    pub(super) curve: bool,
+    pub(in crate::file) primary: Option<String>,
+    pub(in crate::file) blocks: Option<u32>,
+    pub(in crate::file) times: Times,
+    pub(in crate::file) workloads: Option<Vec<String>>,
+    pub(in crate::file) notes: Option<Vec<String>>,
+    pub(in crate::file) curve: bool,
 }
 
 /// The default stage of a study, and the overrides of each.
-pub(super) struct Stages {
-    pub(super) default: Option<StageName>,
-    pub(super) overrides: Vec<Override>,
+pub(in crate::file) struct Stages {
+    pub(in crate::file) default: Option<StageName>,
+    pub(in crate::file) overrides: Vec<Override>,
 }
 
 /// Takes `stage = "NAME"`; or, with overrides, `[stage]` with `default = "NAME"` and a table for
 /// each stage, since a TOML key cannot be both.
-pub(super) fn stages(top: &mut Section) -> Result<Stages, ConfigError> {
+pub(in crate::file) fn stages(top: &mut Section) -> Result<Stages, ConfigError> {
     if !top.is_table("stage") {
         return Ok(Stages { default: top.take("stage")?, overrides: Vec::new() });
     }
