@@ -520,7 +520,7 @@ mod tests {
             Blogbench { iterations: 2, interval: Span::from_ms(500), ..Blogbench::default() };
         let interval = Interval { blogs: 7, articles: [10, 20] };
         let figures = plan.figures_of(&[interval, interval]);
-        let named: Vec<(&str, f64)> =
+        let values: Vec<(&str, f64)> =
             figures.iter().map(|it| (it.name.as_str(), it.value)).collect();
         let expected = [
             ("held_until", 7.0),
@@ -528,7 +528,7 @@ mod tests {
             ("written_1", 20.0),
             ("written_2", 20.0),
         ];
-        assert_eq!(named, expected);
+        assert_eq!(values, expected);
         let (name, names) = plan.measures().pop().unwrap();
         assert_eq!((name.as_str(), names.len()), ("intervals", 4));
     }
