@@ -37,6 +37,8 @@ struct Segment {
     alignment: U64,
 }
 
+/// `PT_INTERP`: names the loader.
+const INTERPRETER: u32 = 3;
 /// `\x7fELF`, 64 bits, least significant byte first.
 const MAGIC: &[u8] = b"\x7fELF\x02\x01";
 
@@ -53,19 +55,30 @@ pub(super) fn without_sections(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
+/// Returns whether a program needs no loader, and so no library.
+pub(super) fn is_static(bytes: &[u8]) -> bool {
+    segments(bytes).is_some_and(|segments| segments.iter().all(|it| it.kind.get() != INTERPRETER))
+}
+
 /// Returns the offset of the end of the last segment; `None` if this is not a program.
 fn end_of_segments(bytes: &[u8]) -> Option<usize> {
+    let table = segments(bytes)?;
+    // Segments may overlap and come in any order: the highest end counts.
+    let ends = table.iter().map(|it| it.at.get().checked_add(it.file_bytes.get()));
+    let last = ends.collect::<Option<Vec<u64>>>()?.into_iter().max()?;
+    let end = usize::try_from(last).ok()?.max(size_of::<Header>());
+    (end <= bytes.len()).then_some(end)
+}
+
+/// Returns the segments of a program; `None` if this is none.
+fn segments(bytes: &[u8]) -> Option<&[Segment]> {
     let (header, _) = Header::ref_from_prefix(bytes).ok()?;
     let is_program =
         bytes.starts_with(MAGIC) && usize::from(header.segment_bytes.get()) == size_of::<Segment>();
     let table = bytes.get(usize::try_from(header.segments_at.get()).ok()?..)?;
     let count = usize::from(header.segments.get());
     let (segments, _) = <[Segment]>::ref_from_prefix_with_elems(table, count).ok()?;
-    // Segments may overlap and come in any order: the highest end counts.
-    let ends = segments.iter().map(|it| it.at.get().checked_add(it.file_bytes.get()));
-    let last = ends.collect::<Option<Vec<u64>>>()?.into_iter().max()?;
-    let end = usize::try_from(last).ok()?.max(size_of::<Header>());
-    (is_program && end <= bytes.len()).then_some(end)
+    is_program.then_some(segments)
 }
 
 #[cfg(test)]
@@ -91,6 +104,7 @@ mod tests {
         let output = Command::new(&program).arg("--list").output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(text.contains("a_program_without_its_sections_still_runs"), "{text}");
+        assert!(!is_static(&cut), "the tests are linked with libraries");
         assert_eq!(without_sections(cut.clone()), cut);
     }
 
@@ -98,6 +112,7 @@ mod tests {
     fn what_is_no_program_stays_as_it_is() {
         for bytes in [b"#!/bin/sh\n".to_vec(), MAGIC.to_vec(), [MAGIC, &[255; 90]].concat()] {
             assert_eq!(without_sections(bytes.clone()), bytes);
+            assert!(!is_static(&bytes));
         }
     }
 }

@@ -1,11 +1,7 @@
 #!/bin/busybox sh
 # The first program of a guest: mounts what programs expect, runs /command or a shell for a user,
 # and switches off.
-/bin/busybox mount -t proc proc /proc
-/bin/busybox mount -t sysfs sys /sys
-/bin/busybox mount -t devtmpfs dev /dev
-/bin/busybox mkdir -p /usr /sbin
-/bin/busybox --install -s /bin
+/bin/busybox mount -a
 export PATH=/bin HOME=/tmp
 # The shell of busybox runs its own tools before programs of their names.
 shell=sh

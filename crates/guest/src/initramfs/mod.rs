@@ -25,6 +25,8 @@ enum Entry {
     },
     /// A character device: major and minor number.
     Device(u32, u32),
+    /// A link to busybox, which acts by the name that it is called by.
+    Tool,
 }
 
 /// The shell of guests in which a program has the name of a tool of busybox.
@@ -61,8 +63,14 @@ impl Initramfs {
     fn bare(busybox: &Path) -> io::Result<Self> {
         let mut root = Self { tools: tools(busybox)?, ..Self::default() };
         root.add_file("init", INIT.into(), true);
-        root.add_program("busybox", busybox)?;
-        for folder in ["proc", "sys", "tmp", "mnt"] {
+        // What is in the archive need not be made by programs of the guest, each of which takes
+        // milliseconds of the host's processor.
+        for tool in root.tools.clone() {
+            root.add(&format!("{PROGRAMS}/{tool}"), Entry::Tool);
+        }
+        root.add_with_libraries("busybox", busybox)?;
+        root.add_file("etc/fstab", MOUNTED.into(), false);
+        for folder in ["proc", "sys", "tmp", "mnt", "usr", "sbin"] {
             root.entries.insert(folder.into(), Entry::Folder);
         }
         root.add("dev/console", Entry::Device(5, 1));
@@ -92,8 +100,12 @@ impl Initramfs {
     fn add_with_libraries(&mut self, name: &str, path: &Path) -> io::Result<()> {
         let inside = format!("{PROGRAMS}/{name}");
         let bytes = elf::without_sections(std::fs::read(path)?);
+        let is_static = elf::is_static(&bytes);
         self.refuse_another(&inside, &bytes)?;
         self.add_file(&inside, bytes, true);
+        if is_static {
+            return Ok(());
+        }
         for library in libraries(path)? {
             let name = library.to_string_lossy().trim_start_matches('/').to_owned();
             self.add_file(&name, elf::without_sections(std::fs::read(&library)?), true);
@@ -158,7 +170,8 @@ impl Initramfs {
 
     /// The archive, in the format `newc`; all files belong to root and carry no time.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::new();
+        let bytes = self.entries.iter().map(|(name, entry)| name.len() + entry.bytes());
+        let mut out = Vec::with_capacity(bytes.map(|bytes| bytes + OVERHEAD_MAX).sum());
         // Sorted by name, so that a folder precedes its contents.
         for (inode, (name, entry)) in (1..).zip(&self.entries) {
             entry.put(&mut out, inode, name);
@@ -179,6 +192,7 @@ impl Entry {
             Self::File { bytes, executable: true } => (0o100_755, 1, &bytes[..], (0, 0)),
             Self::File { bytes, executable: false } => (0o100_644, 1, &bytes[..], (0, 0)),
             Self::Device(major, minor) => (0o020_600, 1, &[][..], (*major, *minor)),
+            Self::Tool => (0o120_777, 1, BUSYBOX.as_bytes(), (0, 0)),
         };
         let length = u32::try_from(bytes.len()).expect("a file of a guest is below 4 GiB");
         let name_bytes = u32::try_from(name.len() + 1).expect("a path is short");
@@ -199,6 +213,13 @@ impl Entry {
     }
 }
 
+/// The bytes of an entry without its name and its contents: a header, an end and two paddings; the
+/// last entry has a name, too.
+const OVERHEAD_MAX: usize = 128;
+/// The program behind all tools.
+const BUSYBOX: &str = "/bin/busybox";
+/// The file systems that one call of `mount` mounts.
+const MOUNTED: &str = "proc /proc proc\nsys /sys sysfs\ndev /dev devtmpfs\n";
 /// The first program of every guest.
 const INIT: &str = include_str!("init.sh");
 /// Aliases without the option `-f` of these commands, which would switch off while a driver uses
@@ -219,7 +240,9 @@ pub fn results(console: &str) -> Option<(&str, u8)> {
 /// Returns the names of the tools of busybox.
 fn tools(busybox: &Path) -> io::Result<BTreeSet<String>> {
     let output = Command::new(busybox).arg("--list").output()?;
-    Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
+    let text = String::from_utf8_lossy(&output.stdout);
+    let names = text.lines().filter(|name| !name.is_empty() && !name.contains('/'));
+    Ok(names.map(str::to_owned).collect())
 }
 
 /// Returns the shared libraries of a program, including its loader; none if it is static.
@@ -261,6 +284,21 @@ mod tests {
         assert_eq!(&text[..22], "0707010000000100_0041ed".replace('_', "").as_str());
         assert!(bytes.len().is_multiple_of(4));
         assert_eq!(root.clone().to_bytes(), bytes);
+    }
+
+    #[test]
+    fn the_tools_of_busybox_are_links_where_no_program_has_their_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let busybox = folder.path().join("busybox");
+        std::fs::write(&busybox, "#!/bin/sh\nprintf 'busybox\\ncat\\ndd\\n\\nx/y\\n'\n").unwrap();
+        std::fs::set_permissions(&busybox, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let mut root = Initramfs::new(&busybox, "true").unwrap();
+        root.add_program("dd", Path::new("/bin/true")).unwrap();
+        let links = root.entries.iter().filter(|(_, entry)| **entry == Entry::Tool);
+        assert_eq!(links.map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["bin/cat"]);
+        let (bytes, link) = (root.to_bytes(), b"bin/cat\0\0\0/bin/busybox");
+        assert!(bytes.windows(link.len()).any(|part| part == link), "its target");
+        assert!(bytes.capacity() < bytes.len() + 128 * (root.entries.len() + 1));
     }
 
     #[test]
