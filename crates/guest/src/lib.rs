@@ -16,6 +16,7 @@ pub mod machine;
 #[expect(unsafe_code, reason = "memory that is shared with a guest can only be mapped")]
 pub mod mapped;
 pub mod memory;
+pub mod mirror;
 pub mod mounted;
 pub mod processor;
 mod refusal;

@@ -1,9 +1,11 @@
 //! The calendar's shared memory: `struct um_timetravel_schedshm`, version 2, of Linux 6.12, with
-//! the notices of `kernel/patches/notices-in-page.patch`.
+//! the notices of `kernel/patches/notices-in-page.patch` and the mirrors of
+//! `kernel/patches/registers-in-page.patch`.
 
 use drivelab_core::Time;
 
 use crate::memory::{Memory, Outside, get, put};
+use crate::mirror::{Mirror, REGISTERS_MAX, Write};
 
 /// The length of a page: its header and its two clients.
 pub const PAGE_BYTES: u64 = HEADER_BYTES + CLIENTS as u64 * CLIENT_BYTES;
@@ -27,6 +29,17 @@ const CLIENTS_AT: u64 = 26;
 const NOTICES_AT: u64 = 28;
 const KICKS_AT: u64 = 32;
 const CALLS_AT: u64 = 40;
+const MIRRORS_AT: u64 = 64;
+/// The devices that have a mirror (`UM_TIMETRAVEL_MIRRORS`).
+const MIRRORS: u16 = 8;
+/// `struct um_timetravel_mirror`: its length, and within it.
+const MIRROR_BYTES: u64 = 16 + REGISTERS_MAX as u64 * REGISTER_BYTES;
+const WAITS_AT: u64 = 0;
+const READ_NS_AT: u64 = 8;
+const PATIENT_AT: u64 = 10;
+const MASKS_AT: u64 = 12;
+const REGISTERS_AT: u64 = 16;
+const REGISTER_BYTES: u64 = 8;
 /// Within a client.
 const FLAGS_AT: u64 = 4;
 const REQUEST_AT: u64 = 8;
@@ -126,6 +139,34 @@ impl<M: Memory> Page<M> {
         kicks
     }
 
+    /// Shows the guest the registers of a device, of which all are valid.
+    ///
+    /// With `patient` acknowledgements may wait for the next message, which then may come later in
+    /// virtual time; else it comes before the time moves, as it does after any access.
+    pub fn show(&mut self, device: u16, mirror: &Mirror, patient: bool) {
+        let base = mirror_at(device);
+        let read = u16::try_from(mirror.read.ns()).expect("a read takes less than 65 us");
+        self.put(base + READ_NS_AT, &read);
+        self.put(base + PATIENT_AT, &u16::from(patient));
+        for (register, at) in mirror.registers.iter().zip((REGISTERS_AT..).step_by(8)) {
+            self.put(base + at, &[register.at, register.value]);
+        }
+        let acknowledges = mirror.mask(|register| register.write.acknowledges());
+        let repeats = mirror.mask(|register| register.write == Write::ClearsAndRepeats);
+        // The guest does not run meanwhile, so that the order is of no account.
+        self.put(base + MASKS_AT, &[mirror.bar, acknowledges, repeats, mirror.mask(|_| true)]);
+    }
+
+    /// Returns the time until which the guest's processor waits for registers of a device.
+    pub fn waits(&self, device: u16) -> Time {
+        Time::from_ns(self.get(mirror_at(device) + WAITS_AT))
+    }
+
+    /// Sets that time, after reads that were messages.
+    pub fn set_waits(&mut self, device: u16, waits: Time) {
+        self.put(mirror_at(device) + WAITS_AT, &waits.ns());
+    }
+
     /// Adds an interrupt for a queue to the guest's next turn.
     pub(super) fn add_call(&mut self, queue: u16) {
         assert!(queue < 64, "the page has one bit for each of 64 queues");
@@ -145,6 +186,12 @@ impl<M: Memory> Page<M> {
         self.put(client(GUEST) + REQUEST_AT, &time.ns());
         self.put(client(GUEST) + FLAGS_AT, &WANTS_RUN);
     }
+}
+
+/// The address of a mirror.
+fn mirror_at(device: u16) -> u64 {
+    assert!(device < MIRRORS, "the page has room for a mirror of each adapter");
+    MIRRORS_AT + u64::from(device) * MIRROR_BYTES
 }
 
 /// The address of a client.

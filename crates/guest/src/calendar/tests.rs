@@ -1,6 +1,7 @@
-use drivelab_core::Time;
+use drivelab_core::{Span, Time};
 
 use super::*;
+use crate::mirror::{Mirror, MirroredRegister, Write};
 
 fn page() -> Page<Vec<u8>> {
     let length = usize::try_from(PAGE_BYTES).unwrap();
@@ -70,6 +71,34 @@ fn a_page_has_the_layout_of_the_kernel_header() {
     assert_eq!(bytes[28..32], [1, 0, 0, 0], "notices are offered");
     assert_eq!(bytes[32..48], [0; 16], "kicks and calls");
     assert_eq!(bytes[4096..4100], [1, 0, 0, 0], "the controller shares its time");
+}
+
+#[test]
+fn a_mirror_has_the_layout_of_the_kernel_header() {
+    let mut page = page();
+    let register = |at, write| MirroredRegister { at, value: at + 1, write };
+    let registers = [
+        register(8, Write::ClearsAndRepeats),
+        register(0x110, Write::Clears),
+        register(5, Write::Acts),
+        register(7, Write::Acts),
+    ];
+    let mirror = Mirror { bar: 5, read: Span::from_ns(547), registers };
+    page.show(1, &mirror, true);
+    page.set_waits(1, at(9_000));
+    let bytes = &page.memory()[64 + 64..64 + 128];
+    assert_eq!(bytes[..8], 9_000_u64.to_le_bytes(), "waits");
+    assert_eq!(bytes[8..12], [0x23, 2, 1, 0], "read_ns and patient");
+    assert_eq!(bytes[12..16], [5, 0b0011, 0b0001, 0b1111], "bar, acks, repeats and valid");
+    let words: Vec<u8> =
+        [8, 9, 0x110, 0x111, 5, 6, 7, 8_u32].iter().flat_map(|it| it.to_le_bytes()).collect();
+    assert_eq!((&bytes[16..48], &bytes[48..]), (&words[..], &[0; 16][..]));
+    // The guest writes there, and what is shown to it afterwards leaves that alone.
+    assert_eq!((page.waits(1), page.waits(7)), (at(9_000), at(0)));
+    page.show(1, &mirror, false);
+    assert_eq!((page.waits(1), page.memory()[64 + 74]), (at(9_000), 0));
+    let others = [&page.memory()[48..128], &page.memory()[192..4096]].concat();
+    assert!(others.iter().all(|byte| *byte == 0), "another field was written");
 }
 
 #[test]

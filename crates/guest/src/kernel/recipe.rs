@@ -14,6 +14,7 @@ pub(super) const PATCHES: &[(&str, &str)] = &[
     ("posted-writes.patch", include_str!("../../kernel/patches/posted-writes.patch")),
     ("processor-cost.patch", include_str!("../../kernel/patches/processor-cost.patch")),
     ("register-set.patch", include_str!("../../kernel/patches/register-set.patch")),
+    ("registers-in-page.patch", include_str!("../../kernel/patches/registers-in-page.patch")),
     ("virtual-clock.patch", include_str!("../../kernel/patches/virtual-clock.patch")),
     ("whole-xsave-image.patch", include_str!("../../kernel/patches/whole-xsave-image.patch")),
 ];

@@ -13,6 +13,7 @@ use super::pci_device::{INTERRUPTS, PciDevice};
 use super::queue::Queue;
 use super::trace_entry::TraceEntry;
 use crate::memory::Memory;
+use crate::mirror::Mirror;
 
 /// The hardware through which a guest sees its disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -164,6 +165,22 @@ impl<D: Disk> Front<D> {
             Self::Block(block) => block.kick(now, queue, memory),
             Self::Ahci(device) => device.kick(now, index, queue, memory),
             Self::Ide(device) => device.kick(now, index, queue, memory),
+        }
+    }
+
+    /// Returns the registers that the guest may read without a message, and the time until which
+    /// the processor waits for registers.
+    pub fn mirror(&self) -> Option<(Mirror, Time)> {
+        match self {
+            Self::Ahci(device) => Some(device.function().mirror()),
+            Self::Block(_) | Self::Ide(_) => None,
+        }
+    }
+
+    /// Takes that time from a guest that has read registers without a message.
+    pub fn wait_until(&mut self, waits: Time) {
+        if let Self::Ahci(device) = self {
+            device.function_mut().wait_until(waits);
         }
     }
 

@@ -81,6 +81,10 @@ impl<F: Function> PciDevice<F> {
         self.function
     }
 
+    pub(super) fn function(&self) -> &F {
+        &self.function
+    }
+
     pub(super) fn function_mut(&mut self) -> &mut F {
         &mut self.function
     }

@@ -139,6 +139,8 @@ struct Run<'a, 't, D: 'static> {
     observers: Observers<'t, D>,
     /// The longest virtual time without a message.
     tick: Option<Span>,
+    /// The times of the guest's lines do not matter, so that its messages may come later.
+    patient: bool,
     /// Time by which the guest must send the next message.
     check_at: Time,
     clock: GuestSocket,
@@ -188,6 +190,9 @@ impl<'a, 't, D: Disk + 'static> Run<'a, 't, D> {
             _pinned: pinned,
             outputs: [console, results],
             tick: observers.terminal.as_ref().map_or(guest.tick, |_| Some(TICK)),
+            patient: guest.tick.is_none()
+                && observers.terminal.is_none()
+                && observers.observer.is_none(),
             observers,
             check_at: Time::ZERO,
             clock,

@@ -53,12 +53,25 @@ impl<D: Disk + 'static> Run<'_, '_, D> {
         // In the order of adapters and queues, so that a run can be repeated.
         for bit in (0..u64::BITS).filter(|bit| kicks & 1 << bit != 0) {
             let bit = u16::try_from(bit).expect("below 64");
-            let (number, index) = (usize::from(bit / QUEUES), bit % QUEUES);
-            let adapter = self.adapters.get_mut(number).ok_or(GuestError::Early)?;
-            adapter.kick(now, index)?;
+            self.kick(now, usize::from(bit / QUEUES), bit % QUEUES)?;
         }
         let event = self.next_event();
         Ok(self.calendar.noticed(&mut self.page, event)?)
+    }
+
+    /// Takes what the guest has put into a queue, which may change registers that it reads in the
+    /// page.
+    fn kick(&mut self, now: Time, number: usize, index: u16) -> Result<(), Stop> {
+        let adapter = self.adapters.get_mut(number).ok_or(GuestError::Early)?;
+        let in_page = device(number);
+        // Registers that the guest has read there came before what it wrote.
+        adapter.front.wait_until(self.page.waits(in_page));
+        adapter.kick(now, index)?;
+        if let Some((mirror, waits)) = adapter.front.mirror() {
+            self.page.show(in_page, &mirror, self.patient);
+            self.page.set_waits(in_page, waits);
+        }
+        Ok(())
     }
 
     /// Handles a message of the driver of an adapter.
@@ -73,7 +86,7 @@ impl<D: Disk + 'static> Run<'_, '_, D> {
         }
         if let Heard::Kick(index) = heard {
             let now = self.calendar.checked_now(&self.page)?;
-            self.adapters[number].kick(now, index)?;
+            self.kick(now, number, index)?;
             let event = self.next_event();
             self.calendar.planned(&mut self.page, event)?;
         }
@@ -91,13 +104,16 @@ impl<D: Disk + 'static> Run<'_, '_, D> {
                 continue;
             }
             let wanted = adapter.advance(at, &mut self.done)?;
+            // What the processor waits for is unchanged, and the guest's own time is the later one.
+            if let Some((mirror, _)) = adapter.front.mirror() {
+                self.page.show(device(number), &mirror, self.patient);
+            }
             for done in self.done.drain(..) {
                 self.trace.add(&done).map_err(GuestError::at("write the trace"))?;
             }
             let Some(index) = wanted else { continue };
             if self.page.guest_uses_notices() {
-                let number = u16::try_from(number).expect("a guest has few adapters");
-                self.calendar.call(&mut self.page, number * QUEUES + index);
+                self.calendar.call(&mut self.page, device(number) * QUEUES + index);
             } else {
                 self.interrupt(number, index)?;
             }
@@ -129,4 +145,9 @@ impl<D: Disk + 'static> Run<'_, '_, D> {
             .filter(|number| ready.disks & 1 << number != 0)
             .try_for_each(|number| self.receive_driver_message(number))
     }
+}
+
+/// The number of an adapter in the page.
+fn device(number: usize) -> u16 {
+    u16::try_from(number).expect("a guest has few adapters")
 }

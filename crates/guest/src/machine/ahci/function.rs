@@ -6,11 +6,41 @@ use drivelab_core::Time;
 use drivelab_core::disk::Disk;
 use zerocopy::FromBytes as _;
 
-use super::Ahci;
+use super::{Ahci, REGISTER_READ, registers};
 use crate::machine::pci::{ABAR_BYTES, ABAR_NUMBER};
 use crate::machine::pci_device::Function;
 use crate::machine::trace_entry::TraceEntry;
 use crate::memory::Memory;
+use crate::mirror::{Mirror, MirroredRegister, Write};
+
+/// The registers that Linux reads at an interrupt, and the effects of writes (AHCI 1.3.1, sections
+/// 3.1.3 and 3.3.5).
+const MIRRORED: [(u64, Write); Mirror::COUNT] = [
+    (registers::IS, Write::ClearsAndRepeats),
+    (registers::PORT + registers::PXIS, Write::Clears),
+    (registers::PORT + registers::SACT, Write::Acts),
+    (registers::PORT + registers::CI, Write::Acts),
+];
+
+impl<D: Disk> Ahci<D> {
+    /// Returns the registers that the guest may read without a message, and the time until which
+    /// the processor waits for registers.
+    pub fn mirror(&self) -> (Mirror, Time) {
+        let is_plain = self.port.is_cleared_by_writes();
+        let registers = MIRRORED.map(|(at, write)| MirroredRegister {
+            at: u32::try_from(at).expect("an offset into the registers"),
+            value: self.port.read(at),
+            write: if is_plain { write } else { Write::Acts },
+        });
+        (Mirror { bar: ABAR_NUMBER, read: REGISTER_READ, registers }, self.processor)
+    }
+
+    /// Takes that time from the guest, which adds each read of a mirrored register to it.
+    pub fn wait_until(&mut self, waits: Time) {
+        // A wait never gets shorter, even if a guest writes an earlier time to the page.
+        self.processor = self.processor.max(waits);
+    }
+}
 
 impl<D: Disk> Function for Ahci<D> {
     /// Reads registers; a part of one is the part of its bytes.

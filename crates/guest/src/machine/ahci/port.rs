@@ -123,6 +123,11 @@ impl Port {
         self.status | changed
     }
 
+    /// Returns whether a write to `PxIS` clears all bits that are written: one follows `PxSERR`.
+    pub(super) fn is_cleared_by_writes(&self) -> bool {
+        self.errors & at::EXCHANGED == 0
+    }
+
     pub(super) fn write(&mut self, now: Time, offset: u64, value: u32) -> PortRequest {
         match offset {
             at::GHC if value & at::RESET != 0 => {

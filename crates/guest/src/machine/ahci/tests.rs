@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::registers as at;
 use super::*;
+use crate::mirror::Write;
 
 const CAPACITY: Sectors = Sectors::new(2048);
 const LIST_AT: u64 = 0x1000;
@@ -350,7 +351,81 @@ fn a_command_that_follows_reads_of_registers_reaches_the_drive_later() {
     assert_eq!(rig.done[0].at.since(begun), Span::from_ns(3 * REGISTER_READ.ns()));
 }
 
+/// The guest adds in the page exactly the time that the adapter adds for reads by messages.
+#[test]
+fn reads_in_the_page_delay_a_command_as_reads_by_messages_do() {
+    let begins = |in_page: bool| {
+        let mut rig = Rig::new();
+        let (mirror, mut waits) = rig.ahci.mirror();
+        for after in [0, 100, 5_000, 5_100] {
+            let now = rig.now + Span::from_ns(after);
+            if in_page {
+                waits = waits.max(now) + mirror.read;
+            } else {
+                rig.ahci.read_register(now, at::PORT + at::PXIS);
+            }
+        }
+        rig.now += Span::from_ns(5_200);
+        rig.ahci.wait_until(waits);
+        // One that was shortened is none of a guest's reads.
+        rig.ahci.wait_until(Time::ZERO);
+        rig.list(0, &queued(0x60, 0, 0, 1), 512);
+        rig.issue(1, true);
+        (rig.done[0].submitted, rig.done[0].at)
+    };
+    let (submitted, reached) = begins(true);
+    assert_eq!(begins(false), (submitted, reached));
+    assert_eq!(reached.since(submitted).ns(), 2 * REGISTER_READ.ns() - 200);
+}
+
 proptest! {
+    /// The guest's changes of its mirror are those of the adapter, until the guest writes
+    /// elsewhere: acknowledgements that raise no interrupt may wait.
+    #[test]
+    fn a_mirror_is_right_until_the_guest_writes_elsewhere(
+        slots in prop::collection::vec(0_u8..32, 1..8),
+        is_queued in any::<bool>(),
+        is_exchanged in any::<bool>(),
+        acknowledged in prop::collection::vec((any::<bool>(), 0_u32..16), 0..6),
+    ) {
+        let mut rig = Rig::new();
+        if is_exchanged {
+            rig.port(at::SCTL, 0x301);
+            rig.port(at::SCTL, 0x300);
+            rig.run();
+        }
+        for slot in slots {
+            let command = if is_queued { queued(0x60, slot, 8, 1) } else { single(0x25, 8, 1) };
+            rig.list(slot, &command, 512);
+            if is_queued {
+                rig.port(at::SACT, 1 << slot);
+            }
+            rig.port(at::CI, 1 << slot);
+            if slot % 2 == 0 {
+                rig.run();
+            }
+        }
+        let (mut shown, _) = rig.ahci.mirror();
+        for (is_port, value) in acknowledged {
+            let number = usize::from(is_port);
+            let register = &mut shown.registers[number];
+            let (offset, write) = (u64::from(register.at), register.write);
+            register.value &= !value;
+            let is_left = shown.registers[..2].iter().any(|it| it.value != 0);
+            let before = rig.ahci.next_event();
+            rig.ahci.write_register(rig.now, offset, value).unwrap();
+            if write == Write::Acts || write == Write::ClearsAndRepeats && is_left {
+                break;
+            }
+            prop_assert_eq!(rig.ahci.next_event(), before, "it raised an interrupt");
+            prop_assert_eq!(rig.ahci.mirror().0, shown);
+            for register in &shown.registers {
+                let value = rig.ahci.read_register(rig.now, register.at.into());
+                prop_assert_eq!(value, register.value, "at {:#x}", register.at);
+            }
+        }
+    }
+
     /// Whatever a guest writes, wherever its tables point: no panic, and an end.
     #[test]
     fn no_sequence_of_registers_breaks_the_adapter(
