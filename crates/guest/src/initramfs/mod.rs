@@ -69,7 +69,7 @@ impl Initramfs {
             root.add(&format!("{PROGRAMS}/{tool}"), Entry::Tool);
         }
         root.add_with_libraries("busybox", busybox)?;
-        root.add_file("etc/fstab", MOUNTED.into(), false);
+        root.add_file("mounts", MOUNTED.into(), false);
         for folder in ["proc", "sys", "tmp", "mnt", "usr", "sbin"] {
             root.entries.insert(folder.into(), Entry::Folder);
         }
@@ -218,7 +218,7 @@ impl Entry {
 const OVERHEAD_MAX: usize = 128;
 /// The program behind all tools.
 const BUSYBOX: &str = "/bin/busybox";
-/// The file systems that one call of `mount` mounts.
+/// The file systems that one call of `mount` mounts; /etc/fstab may be a user's.
 const MOUNTED: &str = "proc /proc proc\nsys /sys sysfs\ndev /dev devtmpfs\n";
 /// The first program of every guest.
 const INIT: &str = include_str!("init.sh");
