@@ -1,4 +1,4 @@
-//! Targets of the device mapper: the commands that make them.
+//! Targets of the device mapper, and bcache: the commands that make them.
 //!
 //! Tables of the device mapper count sectors of 512 bytes. There is no udev in a guest and so no
 //! `/dev/mapper`: devices are named by their numbers, which are given in the order they are made.
@@ -10,8 +10,12 @@ use drivelab_core::{Invalid, choice_as_text, invalid};
 use super::array::chunk_of;
 use super::shell::has;
 
-/// The program that makes them.
-pub(super) const MAKER: &str = "dmsetup";
+/// The program that makes targets of the device mapper.
+const MAKER: &str = "dmsetup";
+/// The program that makes a disk one of bcache.
+const BCACHE_MAKER: &str = "make-bcache";
+/// The folder of the first device of bcache.
+const BCACHE: &str = "/sys/block/bcache0/bcache";
 /// The name of the device for the device mapper.
 const NAME: &str = "stack";
 /// Default size of a cache on its disk: the map must fit in the memory of a guest.
@@ -46,6 +50,8 @@ pub enum Kind {
     Writecache,
     /// A volume whose blocks are allocated when they are written; its map is on the second disk.
     Thin,
+    /// The second disk caches the first, by bcache and not by the device mapper.
+    Bcache,
 }
 
 impl Choice for Kind {
@@ -59,6 +65,7 @@ impl Choice for Kind {
         ("dm-cache", Self::Cache),
         ("dm-writecache", Self::Writecache),
         ("dm-thin", Self::Thin),
+        ("bcache", Self::Bcache),
     ];
 }
 choice_as_text!(Kind);
@@ -69,7 +76,7 @@ impl Kind {
         match self {
             Self::Linear | Self::Striped => (2, usize::MAX),
             Self::Crypt | Self::Delay | Self::Integrity => (1, 1),
-            Self::Cache | Self::Writecache | Self::Thin => (2, 2),
+            Self::Cache | Self::Writecache | Self::Thin | Self::Bcache => (2, 2),
         }
     }
 
@@ -133,7 +140,7 @@ impl Mapped {
             Kind::Integrity => Some(CHECKED),
             _ => None,
         };
-        let mode = (kind == Kind::Cache).then_some(Mode::Writeback);
+        let mode = matches!(kind, Kind::Cache | Kind::Bcache).then_some(Mode::Writeback);
         let delay = (kind == Kind::Delay).then_some(DELAY_MIN);
         let mut mapped = Self { kind, chunk, size, mode, delay };
         for part in parts {
@@ -154,8 +161,8 @@ impl Mapped {
                     return Err(invalid!(
                         "`{part}` is not an option of `{kind}`: known are `chunk=64k` of stripes, \
                          `dm-cache` and `dm-thin`, `size=1G` of `dm-cache`, `dm-writecache` and \
-                         `dm-integrity`, `mode=writeback` and `mode=writethrough` of `dm-cache`, \
-                         and `delay=50ms` of `dm-delay`"
+                         `dm-integrity`, `mode=writeback` and `mode=writethrough` of `dm-cache` \
+                         and `bcache`, and `delay=50ms` of `dm-delay`"
                     ));
                 }
             }
@@ -178,11 +185,17 @@ impl Mapped {
 
     pub(super) fn device(&self) -> &'static str {
         // It is made last.
-        match self.kind.helpers().len() {
-            0 => "dm-0",
-            1 => "dm-1",
+        match (self.kind, self.kind.helpers().len()) {
+            (Kind::Bcache, _) => "bcache0",
+            (_, 0) => "dm-0",
+            (_, 1) => "dm-1",
             _ => "dm-2",
         }
+    }
+
+    /// The program that makes it.
+    pub(super) fn maker(&self) -> &'static str {
+        if self.kind == Kind::Bcache { BCACHE_MAKER } else { MAKER }
     }
 
     /// The size of the device, where it is less than that of its first disk.
@@ -195,7 +208,14 @@ impl Mapped {
         for line in &mut lines {
             line.push_str(" >&2 || exit");
         }
-        lines.push(has(&format!("/sys/block/{}/dm/name", self.device()), NAME));
+        match (self.kind, self.mode) {
+            // Without its cache it would be "no cache"; nothing is written yet.
+            (Kind::Bcache, Some(mode)) => {
+                lines.push(has(&format!("{BCACHE}/state"), "clean"));
+                lines.push(format!("grep -q '\\[{mode}\\]' {BCACHE}/cache_mode || exit"));
+            }
+            _ => lines.push(has(&format!("/sys/block/{}/dm/name", self.device()), NAME)),
+        }
         lines
     }
 
@@ -252,11 +272,29 @@ impl Mapped {
                 lines.push(create(NAME, &format!("0 {all} thin /dev/dm-1 0")));
                 lines
             }
+            Kind::Bcache => {
+                // A writethrough cache is the default of its program.
+                let mode = self.mode.filter(|mode| *mode == Mode::Writeback);
+                let mode = mode.map_or_else(String::new, |mode| format!("--{mode} "));
+                let make = format!("{BCACHE_MAKER} {mode}-B /dev/{first} -C /dev/{second}");
+                let register = format!(
+                    "for disk in {second} {first}; do echo /dev/$disk > /sys/fs/bcache/register; \
+                     done"
+                );
+                is_new.then_some(make).into_iter().chain([register]).collect()
+            }
         }
     }
 
     /// The line of a shell that takes it apart.
     pub(super) fn end(&self) -> String {
+        if self.kind == Kind::Bcache {
+            // It ends behind the back of who asks, after what is left to write.
+            return format!(
+                "{{ echo 1 > {BCACHE}/stop; for set in /sys/fs/bcache/*-*; do echo 1 > $set/stop; \
+                 done; while [ -e {BCACHE} ]; do sleep 0.01; done; }} >&2"
+            );
+        }
         let mut names = vec![NAME];
         names.extend(self.kind.helpers().iter().rev());
         format!("dmsetup remove --noudevsync {} >&2", names.join(" "))
@@ -365,6 +403,8 @@ mod tests {
         check("dm-cache", Ok("dm-cache,chunk=256k,size=1G,mode=writeback"));
         check("dm-writecache,size=64M", Ok("dm-writecache,size=64M"));
         check("dm-delay,delay=60ms", Ok("dm-delay,delay=60ms"));
+        check("bcache", Ok("bcache,mode=writeback"));
+        check("bcache,size=1G", Err("not an option of `bcache`"));
         check("dm-linear,chunk=64k", Err("not an option of `dm-linear`"));
         check("dm-writecache,mode=writeback", Err("not an option of `dm-writecache`"));
         check("dm-delay,delay=20ms", Err("whole milliseconds"));
@@ -395,6 +435,20 @@ mod tests {
         assert!(lines[2].contains("/dev/sda 512 1 writeback smq 0"), "{}", lines[2]);
         assert!(lines[3].contains("/sys/block/dm-2/dm/name"), "{}", lines[3]);
         assert_eq!(cache.end(), "dmsetup remove --noudevsync stack fast meta >&2");
+    }
+
+    #[test]
+    fn bcache_is_made_once_and_registered_each_time() {
+        let through = Mapped::read("bcache,mode=writethrough").unwrap();
+        let disks = ["sda", "sdb"];
+        assert_eq!(through.device(), "bcache0");
+        let lines = through.commands(&disks);
+        assert_eq!(lines[0], "make-bcache -B /dev/sda -C /dev/sdb >&2 || exit");
+        assert!(lines[1].starts_with("for disk in sdb sda; do echo /dev/$disk > "), "{lines:?}");
+        assert!(lines[3].contains("'\\[writethrough\\]'"), "{}", lines[3]);
+        let back = Mapped::read("bcache").unwrap();
+        assert!(back.commands(&disks)[0].starts_with("make-bcache --writeback -B "));
+        assert!(!back.again(&disks).contains("make-bcache"));
     }
 
     #[test]

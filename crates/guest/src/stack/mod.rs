@@ -1,5 +1,5 @@
-//! Devices that Linux makes of the disks of a guest: an array of md, or a target of the device
-//! mapper. A stack is the commands that make it, and the check that the guest has it.
+//! Devices that Linux makes of the disks of a guest: an array of md, a target of the device
+//! mapper, or bcache. A stack is the commands that make it, and the check that the guest has it.
 
 mod array;
 mod mapped;
@@ -75,7 +75,7 @@ impl Stack {
     pub fn maker(&self) -> &'static str {
         match self {
             Self::Array(_) => array::MAKER,
-            Self::Mapped(_) => mapped::MAKER,
+            Self::Mapped(mapped) => mapped.maker(),
         }
     }
 
@@ -130,7 +130,7 @@ mod tests {
         }
         let wrong = Stack::read("dm-thinn").unwrap_err();
         assert!(wrong.0.contains("did you mean `dm-thin`?"), "{wrong}");
-        let wrong = Stack::read("bcache").unwrap_err();
+        let wrong = Stack::read("zfs").unwrap_err();
         assert!(wrong.0.contains("`raid10`") && wrong.0.contains("`dm-cache`"), "{wrong}");
     }
 }
