@@ -404,10 +404,14 @@ fn remove(at: BorrowedFd<'_>, name: &std::ffi::CStr, device: u64) -> io::Result<
     Ok(unlinkat(at, name, AtFlags::REMOVEDIR)?)
 }
 
+/// The number of times that a folder is read while it is emptied: a program that adds files
+/// meanwhile must not make that endless.
+const PASSES_MAX: u32 = 1_000;
+
 fn remove_below(folder: BorrowedFd<'_>, device: u64, kept: &[u8]) -> io::Result<()> {
     debug_assert!(!kept.contains(&b'/'), "a name, not a path");
     // A folder of NTFS is a tree: names move in it while others are removed, and are passed over.
-    loop {
+    for _ in 0..PASSES_MAX {
         let mut removed = 0_u64;
         for entry in Dir::read_from(folder)? {
             let entry = entry?;
@@ -421,6 +425,7 @@ fn remove_below(folder: BorrowedFd<'_>, device: u64, kept: &[u8]) -> io::Result<
             return Ok(());
         }
     }
+    Err(Errno::NOTEMPTY.into())
 }
 
 #[cfg(test)]
