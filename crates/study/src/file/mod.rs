@@ -166,7 +166,15 @@ impl StudyFile {
         let mut top = top.clone();
         variant::at_stage(&mut top, stage)?;
         let scaled = variant::at_scale(&mut top, scale)?;
-        Ok(Self { scaled, ..Self::read(top, vocabulary)? })
+        let read = Self::read(top, vocabulary).map_err(|wrong| match stage {
+            // What the file has for all stages was read before.
+            Some(stage) => {
+                let message = format!("[stage.{stage}]: {}", wrong.message);
+                ConfigError { message, ..wrong }
+            }
+            None => wrong,
+        });
+        Ok(Self { scaled, ..read? })
     }
 
     /// Reads one variant of a study.

@@ -191,6 +191,13 @@ mod tests {
     }
 
     #[test]
+    fn an_error_in_the_tables_of_a_stage_names_it() {
+        let one_arm = STUDY.replace("[[stage.kernel.arm]]\n        name = \"two\"\n", "");
+        let wrong = chosen(&one_arm, StageName::Hardware, Scale::Stated).unwrap_err().to_string();
+        assert!(wrong.contains("[stage.kernel]: a study needs at least two arms"), "{wrong}");
+    }
+
+    #[test]
     fn the_full_scale_replaces_keys() {
         let runtime = |study: &StudyFile| {
             study.workloads[0].work.load().map(|load| load.runtime.to_string()).unwrap()
