@@ -13,7 +13,7 @@ use super::shell::has;
 /// The program that makes targets of the device mapper.
 const MAKER: &str = "dmsetup";
 /// The program that makes a disk one of bcache.
-const BCACHE_MAKER: &str = "make-bcache";
+pub(super) const BCACHE_MAKER: &str = "make-bcache";
 /// The folder of the first device of bcache.
 const BCACHE: &str = "/sys/block/bcache0/bcache";
 /// The name of the device for the device mapper.

@@ -79,6 +79,14 @@ impl Stack {
         }
     }
 
+    /// The package of Debian and its derivatives that contains the program.
+    pub fn package(&self) -> &'static str {
+        match self.maker() {
+            mapped::BCACHE_MAKER => "bcache-tools",
+            named_alike => named_alike,
+        }
+    }
+
     /// True if it can be put together without one of its disks.
     pub fn is_array(&self) -> bool {
         matches!(self, Self::Array(_))

@@ -252,7 +252,8 @@ impl Cost {
         let [prepare, command] = CostScene::FILES;
         root.add_file(prepare, self.file.prepare.clone().into_bytes(), false);
         root.add_file(command, self.file.command.clone().into_bytes(), false);
-        add_maker(&mut root, self.mounted.file_system)?;
+        let kind = self.mounted.file_system;
+        add_maker(&mut root, &kind.maker(), kind.package())?;
         for program in scene.programs() {
             add_program(&mut root, Path::new(program)).map_err(|refusal| {
                 let package = if *program == "strace" { "strace" } else { "e2fsprogs" };

@@ -415,6 +415,8 @@ fn find(name: &str) -> Result<PathBuf, Refusal> {
         Refusal::machine(message).hint(match name {
             "mke2fs" | "e2fsck" => "sudo apt-get install e2fsprogs".to_owned(),
             "mkfs.xfs" | "xfs_repair" => "sudo apt-get install xfsprogs".to_owned(),
+            "make-bcache" => "sudo apt-get install bcache-tools".to_owned(),
+            "mdadm" | "dmsetup" => format!("sudo apt-get install {name}"),
             _ => format!("install it, or name its path in `programs`: \"/path/to/{name}\""),
         })
     })

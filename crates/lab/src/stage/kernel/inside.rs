@@ -101,11 +101,12 @@ impl Inside<'_> {
         let mounted = has.mounted.as_ref();
         let (machines, drives) = Machines::new((self.spec, &self.profile), &has.disks, seed)?;
         let mut root = root::root(&self.script(&machines))?;
-        if let Some(program) = has.disks.program() {
-            root::add_program(&mut root, program.as_ref())?;
+        if let Some(stack) = has.disks.stack {
+            root::add_maker(&mut root, stack.maker(), stack.package())?;
         }
         if let Some(mounted) = mounted {
-            root::add_maker(&mut root, mounted.file_system)?;
+            let kind = mounted.file_system;
+            root::add_maker(&mut root, &kind.maker(), kind.package())?;
         }
         let target = work::target(&self.request.work, &machines.target, mounted.is_some());
         work::add(&work::inner(&self.request.work, &target, seed), &mut root)?;

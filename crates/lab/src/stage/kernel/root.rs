@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use drivelab_guest::initramfs::Initramfs;
-use drivelab_guest::mounted::FileSystem;
 
 use drivelab_core::{AtPath as _, Refusal};
 
@@ -46,10 +45,9 @@ pub(crate) fn add_program(root: &mut Initramfs, program: &Path) -> Result<(), Re
     root.add_program(name, &path).at_path("read", &path)
 }
 
-/// Adds the program that makes a file system.
-pub(crate) fn add_maker(root: &mut Initramfs, file_system: FileSystem) -> Result<(), Refusal> {
-    let package = file_system.package();
-    add_program(root, Path::new(&file_system.maker()))
+/// Adds the program that makes a file system or a stack, of a package of Debian.
+pub(crate) fn add_maker(root: &mut Initramfs, program: &str, package: &str) -> Result<(), Refusal> {
+    add_program(root, Path::new(program))
         .map_err(|failure| failure.hint(format!("install it: sudo apt-get install {package}")))
 }
 

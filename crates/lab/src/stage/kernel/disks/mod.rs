@@ -100,11 +100,6 @@ impl Disks {
         }
         rows
     }
-
-    /// The programs that the guest needs for them.
-    pub fn program(&self) -> Option<&'static str> {
-        self.stack.map(|stack| stack.maker())
-    }
 }
 
 /// The disks as words behind the name of the first one's drive.
