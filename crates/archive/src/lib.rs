@@ -25,5 +25,5 @@ pub use entry::{
 pub use error::{ArchiveError, DatabaseError};
 pub use filter::Filter;
 pub use query::Query;
-pub use store::{Patience, Stop, is_server};
+pub use store::{Patience, Stop, Wait, is_server};
 pub use when::{Period, since};

@@ -103,20 +103,20 @@ fn figure(name: &str, value: f64) -> KeptFigure {
 }
 
 /// Waits for as long as it takes.
-fn wait(_: i32) -> bool {
+const WAITS: Patience = Patience::same(|_| {
     std::thread::yield_now();
     true
-}
+});
 
 fn archive() -> (tempfile::TempDir, Archive) {
     let folder = tempfile::tempdir().unwrap();
-    let archive = Archive::open(&folder.path().join("runs.db"), wait).unwrap();
+    let archive = Archive::open(&folder.path().join("runs.db"), WAITS).unwrap();
     (folder, archive)
 }
 
 /// Opens the archive at `location`.
 fn open(location: &Path) -> Archive {
-    Archive::open(location, wait).unwrap()
+    Archive::open(location, WAITS).unwrap()
 }
 
 /// Runs a test with an empty archive of each kind.
@@ -318,7 +318,7 @@ fn two_archives_become_one_and_doing_it_again_changes_nothing() {
     let name = std::ffi::OsStr::from_bytes(b"other \xff?#%.db");
     let path = folder.path().join(name);
     let tagged = Entry { tags: vec!["weekly".into()], ..entry(1) };
-    Archive::open(&path, wait).unwrap().keep(&[tagged, entry(2), entry(3), part(4, 3)]).unwrap();
+    open(&path).keep(&[tagged, entry(2), entry(3), part(4, 3)]).unwrap();
     assert_eq!(archive.merge(&path, &read_back, &fine).unwrap(), merged(2, 2));
     assert_eq!(archive.merge(&path, &read_back, &fine).unwrap(), merged(0, 4));
     assert_eq!(archive.whole(entry(3).id).unwrap().parts.len(), 1);
@@ -342,7 +342,7 @@ fn an_archive_from_before_the_first_release_is_refused_and_left_alone() {
     let merged = archive.merge(&path, &read_back, &fine).unwrap_err();
     assert!(matches!(merged, ArchiveError::Unreleased { .. }), "{merged}");
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
-    let opened = Archive::open(&path, wait).unwrap_err();
+    let opened = Archive::open(&path, WAITS).unwrap_err();
     assert!(opened.to_string().contains("before its first release"), "{opened}");
     assert!(opened.to_string().contains("old.db"), "{opened}");
 }
@@ -351,7 +351,7 @@ fn an_archive_from_before_the_first_release_is_refused_and_left_alone() {
 fn an_archive_that_another_process_writes_is_merged_as_it_is() {
     let (folder, mut archive) = archive();
     let path = folder.path().join("other.db");
-    let mut other = Archive::open(&path, wait).unwrap();
+    let mut other = open(&path);
     other.keep(&[entry(1)]).unwrap();
     assert!(folder.path().join("other.db-wal").metadata().unwrap().len() > 0);
     assert_eq!(archive.merge(&path, &read_back, &fine).unwrap().added, 1);
@@ -385,11 +385,11 @@ fn what_a_later_version_wrote_and_what_is_no_archive_is_left_alone() {
     let path = folder.path().join("runs.db");
     sql(&archive, "INSERT INTO steps VALUES ('2100-01-01-later')");
     drop(archive);
-    let later = Archive::open(&path, wait).unwrap_err();
+    let later = Archive::open(&path, WAITS).unwrap_err();
     assert!(later.to_string().contains("2100-01-01-later"), "{later}");
     std::fs::write(&path, "not a database, but long enough to be taken for one".repeat(50))
         .unwrap();
-    assert!(matches!(Archive::open(&path, wait), Err(ArchiveError::NoArchive { .. })));
+    assert!(matches!(Archive::open(&path, WAITS), Err(ArchiveError::NoArchive { .. })));
     let (_folder, mut archive) = self::archive();
     assert!(matches!(archive.merge(&path, &read_back, &fine), Err(ArchiveError::NoArchive { .. })));
     assert!(std::fs::read_to_string(&path).unwrap().starts_with("not a database"));
@@ -461,7 +461,7 @@ fn a_writer_waits_for_another_as_long_as_its_caller_does() {
     let (folder, mut archive) = archive();
     let path = folder.path().join("runs.db");
     archive.store.get_mut().begin(&[]).unwrap();
-    let mut other = Archive::open(&path, thrice).unwrap();
+    let mut other = Archive::open(&path, Patience::same(thrice)).unwrap();
     assert!(matches!(other.keep(&[entry(1)]), Err(ArchiveError::Busy)));
     assert_eq!(TRIES.load(Ordering::Relaxed), 3);
     archive.store.get_mut().script("ROLLBACK").unwrap();
@@ -478,7 +478,7 @@ fn a_wait_for_another_process_that_the_user_ends_is_interrupted() {
     let source = folder.path().join("source.db");
     open(&source).keep(&[entry(3)]).unwrap();
     archive.keep(&[entry(1)]).unwrap();
-    let mut other = Archive::open(&path, |_| false).unwrap();
+    let mut other = Archive::open(&path, Patience::same(|_| false)).unwrap();
     archive.store.get_mut().begin(&[]).unwrap();
     let works: [Work; 6] = [
         |it, _| it.check_writable(),
@@ -522,7 +522,7 @@ fn a_new_archive_waits_for_another_process_that_makes_it() {
         }
         tries < 1000
     };
-    let mut archive = Archive::open(&path, until_it_ends).unwrap();
+    let mut archive = Archive::open(&path, Patience::same(until_it_ends)).unwrap();
     archive.keep(&[entry(1)]).unwrap();
     assert!(MAKER.lock().unwrap().is_none(), "it was waited for");
 }
@@ -565,7 +565,7 @@ fn a_reader_does_not_wait_for_a_writer() {
         archive.keep(&[entry(1)]).unwrap();
         archive.store.get_mut().begin(&[]).unwrap();
         archive.store.get_mut().script("DELETE FROM runs").unwrap();
-        let reader = Archive::open(location, |_| false).unwrap();
+        let reader = Archive::open(location, Patience::same(|_| false)).unwrap();
         assert_eq!(reader.list(&Filter::default()).unwrap().runs.len(), 1);
     });
 }

@@ -11,7 +11,24 @@ use crate::error::ArchiveError;
 
 /// Called again and again while another process writes or a server does not answer, with the number
 /// of calls before: it waits a little and returns whether to try again.
-pub type Patience = fn(i32) -> bool;
+pub type Wait = fn(i32) -> bool;
+
+/// The waits of an archive, by what it waits for.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// Another process that writes, a server that starts, stops or has no connection left, and one
+    /// whose connection is lost.
+    pub busy: Wait,
+    /// A server that is not there when the archive is opened: its name may be wrong.
+    pub absent: Wait,
+}
+
+impl Patience {
+    /// The same for both.
+    pub const fn same(wait: Wait) -> Self {
+        Self { busy: wait, absent: wait }
+    }
+}
 
 /// A question that ends what is being done when its answer is yes: the client has left.
 pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use crate::error::ArchiveError;
 
-pub use database::{Patience, Stop};
+pub use database::{Patience, Stop, Wait};
 pub(crate) use database::{Present, Row, Store, Value};
 pub(crate) use sqlite::Sqlite;
 
@@ -103,7 +103,7 @@ pub(crate) fn open(location: &Path, patience: Patience) -> Result<Box<dyn Store>
     if is_server(location) {
         return connect(location, patience);
     }
-    Ok(Box::new(Sqlite::open(location, patience)?))
+    Ok(Box::new(Sqlite::open(location, patience.busy)?))
 }
 
 /// Opens a database without making or changing anything.

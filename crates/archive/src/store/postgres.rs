@@ -10,7 +10,7 @@ use postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::copy::{Parameter, copy, row};
-use super::database::{Patience, Present, Row, Store, Value};
+use super::database::{Patience, Present, Row, Store, Value, Wait};
 use super::{security, trust};
 use crate::error::{ArchiveError, DatabaseError};
 
@@ -53,11 +53,17 @@ impl Postgres {
         loop {
             match config.connect(encryption.clone()) {
                 Ok(client) => return Ok(Self { config, encryption, client, patience }),
-                Err(error) if may_pass(&error) && patience(tries) => tries += 1,
+                Err(error) if may_pass(&error) && wait_for(&error, patience)(tries) => tries += 1,
                 Err(error) => return Err(error.into()),
             }
         }
     }
+}
+
+/// The wait for a server that could not be reached because of `error`.
+fn wait_for(error: &postgres::Error, patience: Patience) -> Wait {
+    // With a code, the server itself refuses.
+    if error.code().is_some() { patience.busy } else { patience.absent }
 }
 
 /// Returns true if the connection failed, and not the request.
@@ -193,7 +199,7 @@ impl Store for Postgres {
         if !is_late && !may_pass(error) && !self.client.is_closed() {
             return false;
         }
-        while (self.patience)(*tries) {
+        while (self.patience.busy)(*tries) {
             *tries += 1;
             match self.config.connect(self.encryption.clone()) {
                 Ok(client) => {

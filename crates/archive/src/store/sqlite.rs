@@ -13,7 +13,7 @@ use drivelab_files::{Folder, Target};
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{Access, access};
 
-use super::database::{Patience, Present, Row, Stop, Store, Value};
+use super::database::{Present, Row, Stop, Store, Value, Wait};
 use crate::error::ArchiveError;
 
 /// Instructions of `SQLite` between two looks at whether to stop: about a millisecond.
@@ -40,7 +40,7 @@ struct Fixed {
 
 impl Sqlite {
     /// Opens a file, and makes it where there is none.
-    pub(crate) fn open(path: &Path, patience: Patience) -> Result<Self, ArchiveError> {
+    pub(crate) fn open(path: &Path, wait: Wait) -> Result<Self, ArchiveError> {
         let file = Named::find(path)?;
         file.make_if_missing()?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | FLAGS;
@@ -49,7 +49,7 @@ impl Sqlite {
         if is_of_another_program(&mut database).is_ok_and(|it| it) {
             return Err(ArchiveError::NoArchive { path: path.to_owned() });
         }
-        prepare(&mut database, patience)?;
+        prepare(&mut database, wait)?;
         Ok(Self { database, fixed: None })
     }
 
@@ -201,16 +201,16 @@ fn distrust(database: &Connection) -> rusqlite::Result<()> {
 /// True if the database holds tables, and not the one that every archive has. Where another
 /// connection holds it, it is not known.
 fn is_of_another_program(database: &mut Connection) -> rusqlite::Result<bool> {
-    database.busy_handler(None::<Patience>)?;
+    database.busy_handler(None::<Wait>)?;
     let tables = "SELECT count(*) > 0 AND coalesce(max(name = 'steps'), 0) = 0 FROM sqlite_schema";
     database.query_row(tables, [], |row| row.get(0))
 }
 
 /// Sets what holds for every connection: a commit is on the disk, readers do not wait for a writer,
 /// and the rows of a run go with it.
-fn prepare(database: &mut Connection, patience: Patience) -> rusqlite::Result<()> {
-    use_log(database, patience)?;
-    database.busy_handler(Some(patience))?;
+fn prepare(database: &mut Connection, wait: Wait) -> rusqlite::Result<()> {
+    use_log(database, wait)?;
+    database.busy_handler(Some(wait))?;
     distrust(database)?;
     // In WAL mode NORMAL does not sync at a commit (SQLite, PRAGMA synchronous).
     database.pragma_update(None, "synchronous", "FULL")?;
@@ -221,12 +221,12 @@ fn prepare(database: &mut Connection, patience: Patience) -> rusqlite::Result<()
 /// Gives a new file its write-ahead log. `SQLite` reads the file before it changes it, and a reader
 /// that becomes a writer does not wait for another: two processes that make one archive do. So all
 /// waiting is done here.
-fn use_log(database: &mut Connection, patience: Patience) -> rusqlite::Result<()> {
-    database.busy_handler(None::<Patience>)?;
+fn use_log(database: &mut Connection, wait: Wait) -> rusqlite::Result<()> {
+    database.busy_handler(None::<Wait>)?;
     let mut tries = 0;
     loop {
         let done = database.pragma_update(None, "journal_mode", "WAL");
-        if !done.as_ref().is_err_and(is_busy) || !patience(tries) {
+        if !done.as_ref().is_err_and(is_busy) || !wait(tries) {
             return done;
         }
         tries += 1;

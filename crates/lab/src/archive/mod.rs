@@ -23,26 +23,14 @@ pub struct Location(pub Option<PathBuf>);
 impl Location {
     /// Opens it, and makes it where there is none.
     pub fn open(&self) -> Result<Archive, Refusal> {
-        self.open_with(patience)
+        let path = self.path()?;
+        let busy = if is_server(&path) { server_patience } else { patience };
+        open_at(&path, Patience { busy, absent: patience })
     }
 
     /// The same where many machines write at the same moment and no person waits.
     pub fn open_patiently(&self) -> Result<Archive, Refusal> {
-        self.open_with(long_patience)
-    }
-
-    fn open_with(&self, patience: Patience) -> Result<Archive, Refusal> {
-        let path = self.path()?;
-        // A server has no folder to make.
-        let folder = path.parent().filter(|it| !it.as_os_str().is_empty() && !is_server(&path));
-        if let Some(folder) = folder {
-            make_folder(folder).at_path("create", folder)?;
-        }
-        let opened = Archive::open(&path, patience);
-        let opened = opened.map_err(|error| error.unless_interrupted(interrupt::requested()));
-        let mut archive = opened?;
-        archive.interrupted_when(interrupt::requested);
-        Ok(archive)
+        open_at(&self.path()?, Patience::same(long_patience))
     }
 
     /// Opens it to read what is kept: one that was named must be there.
@@ -68,6 +56,19 @@ impl Location {
                 .hint("name the archive: --archive FILE")
         })
     }
+}
+
+fn open_at(path: &Path, patience: Patience) -> Result<Archive, Refusal> {
+    // A server has no folder to make.
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty() && !is_server(path));
+    if let Some(folder) = folder {
+        make_folder(folder).at_path("create", folder)?;
+    }
+    let opened = Archive::open(path, patience);
+    let opened = opened.map_err(|error| error.unless_interrupted(interrupt::requested()));
+    let mut archive = opened?;
+    archive.interrupted_when(interrupt::requested);
+    Ok(archive)
 }
 
 /// Makes the folder of an archive; one that exists may be behind any link, as the user named it.
@@ -107,7 +108,7 @@ pub fn now_ms() -> u64 {
     millis(SystemTime::now())
 }
 
-/// Waits for another process that writes to the archive, or for its server.
+/// Waits for another process that writes to the archive, or for a server that is not there.
 fn patience(tries: i32) -> bool {
     std::thread::sleep(TRY);
     tries < tries_max(interrupt::requested())
@@ -122,13 +123,27 @@ const fn tries_max(interrupted: bool) -> i32 {
     if interrupted { 100 } else { 1000 }
 }
 
-/// Waits up to three minutes, with growing pauses: hundreds of processes that retry every 10 ms do
-/// not help a server that is out of connections. A part that depends on the process spreads them.
+/// Waits about a minute for a server that starts: after a crash it reads its log first, which takes
+/// tens of seconds on a busy disk.
+fn server_patience(tries: i32) -> bool {
+    wait_up_to(SERVER_TRIES, tries)
+}
+
+/// Waits up to three minutes, for hundreds of processes that come at the same moment.
 fn long_patience(tries: i32) -> bool {
+    wait_up_to(LONG_TRIES, tries)
+}
+
+/// Waits with growing pauses: many processes that retry every 10 ms do not help a server that is
+/// out of connections. A part that depends on the process spreads them.
+fn wait_up_to(tries_max: i32, tries: i32) -> bool {
     let own = std::process::id().wrapping_mul(tries.unsigned_abs().wrapping_add(1));
     std::thread::sleep(long_wait(tries, own));
-    tries < if interrupt::requested() { 1 } else { LONG_TRIES }
+    tries < if interrupt::requested() { 1 } else { tries_max }
 }
+
+/// With [`long_wait`] one minute.
+const SERVER_TRIES: i32 = 65;
 
 /// With [`long_wait`] three minutes.
 const LONG_TRIES: i32 = 150;
@@ -160,6 +175,8 @@ mod tests {
         for own in [1, 2, 40_000] {
             let all: Duration = waits(own).sum();
             assert!((90..200).contains(&all.as_secs()), "{own}: {all:?}");
+            let restart: Duration = waits(own).take(SERVER_TRIES.unsigned_abs() as usize).sum();
+            assert!((35..85).contains(&restart.as_secs()), "{own}: {restart:?}");
             assert!(waits(own).all(|wait| wait >= TRY / 2 && wait <= TRY * 128));
         }
         let first: std::collections::BTreeSet<Duration> =

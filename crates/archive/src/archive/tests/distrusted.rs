@@ -48,7 +48,7 @@ fn what_is_not_a_regular_file_is_not_opened() {
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
     for path in [pipe.as_path(), Path::new("/dev/zero"), folder.path()] {
-        let error = Archive::open(path, wait).unwrap_err();
+        let error = Archive::open(path, WAITS).unwrap_err();
         assert!(matches!(error, ArchiveError::NoArchive { .. }), "{error}");
         let error = archive.merge(path, &read_back, &fine).unwrap_err();
         assert!(matches!(error, ArchiveError::NoArchive { .. }), "{error}");
@@ -350,7 +350,7 @@ fn the_database_of_another_program_is_not_touched() {
     theirs.execute_batch("CREATE TABLE bookmarks (url TEXT)").unwrap();
     drop(theirs);
     let before = std::fs::read(&path).unwrap();
-    assert!(matches!(Archive::open(&path, wait), Err(ArchiveError::NoArchive { .. })));
+    assert!(matches!(Archive::open(&path, WAITS), Err(ArchiveError::NoArchive { .. })));
     assert_eq!(std::fs::read(&path).unwrap(), before);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }

@@ -191,7 +191,7 @@ fn one_that_may_only_read_reads() {
 fn no_server_is_an_error_once_patience_ends() {
     let none = |tries| tries < 3;
     let location = Path::new("postgres://lab:secret@%2Fnonexistent/runs");
-    let error = Archive::open(location, none).unwrap_err();
+    let error = Archive::open(location, Patience::same(none)).unwrap_err();
     assert!(matches!(error, ArchiveError::Open { .. }), "{error}");
     assert!(!format!("{error} {error:?}").contains("secret"), "{error:?}");
 }

@@ -382,7 +382,11 @@ mod tests {
     #[test]
     fn the_course_of_a_run_without_a_digest_is_that_of_its_record() {
         let folder = tempfile::tempdir().unwrap();
-        let mut archive = Archive::open(&folder.path().join("runs.db"), |_| false).unwrap();
+        let mut archive = Archive::open(
+            &folder.path().join("runs.db"),
+            drivelab_archive::Patience::same(|_| false),
+        )
+        .unwrap();
         let record: RunRecord =
             serde_json::from_str(include_str!("../../../../core/tests/records/today.json"))
                 .unwrap();
