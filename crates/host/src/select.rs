@@ -99,11 +99,12 @@ pub(crate) fn chosen(
     let mut chosen = Vec::new();
     let mut seen = BTreeSet::new();
     for wanted in wanted {
-        let first = match wanted {
-            Wanted::Name(name) => find(all, name).ok_or_else(|| missing(all, name))?,
-            Wanted::Holder { path, number } => holder(root, all, mounts, path, number)?,
+        let mut pending = match wanted {
+            Wanted::Name(name) => vec![find(all, name).ok_or_else(|| missing(all, name))?],
+            Wanted::Holder { path, number } => holders(root, all, mounts, path, number)?,
         };
-        let mut pending = vec![first];
+        // The last one is the next one taken.
+        pending.reverse();
         while let Some(device) = pending.pop() {
             // A broken tree can have devices that are built on each other.
             if !seen.insert(device.name.clone()) {
@@ -196,21 +197,40 @@ fn by_number(root: &Root, number: &str) -> Option<String> {
     root.node(&format!("sys/dev/block/{number}")).map(|node| node.name().to_owned())
 }
 
-/// The device that contains a file: by its number, otherwise by the mount.
-fn holder(
+/// The devices that contain a file: the one with its number, otherwise that of the mount, and all
+/// others of a btrfs over several.
+fn holders(
     root: &Root,
     all: &BTreeMap<String, Device>,
     mounts: &Mounts,
     path: &str,
     number: &str,
-) -> Result<Device, InspectError> {
+) -> Result<Vec<Device>, InspectError> {
     if let Some(name) = by_number(root, number) {
-        return find(all, &name).ok_or_else(|| missing(all, &name));
+        return find(all, &name).map(|it| vec![it]).ok_or_else(|| missing(all, &name));
     }
     let (source, file_system) = mounts.source_of(number, path).unwrap_or(("", ""));
     let device = if source.starts_with("/dev/") { find(all, source) } else { None };
-    device.ok_or_else(|| InspectError::NoBlockDevice {
-        path: path.to_owned(),
-        file_system: file_system.to_owned(),
-    })
+    let Some(device) = device else {
+        let (path, file_system) = (path.to_owned(), file_system.to_owned());
+        return Err(InspectError::NoBlockDevice { path, file_system });
+    };
+    // The mount names one of them.
+    let named = [source.trim_start_matches("/dev/"), &device.name];
+    let of_btrfs = members(root, &named).into_iter().filter_map(|name| find(all, &name));
+    let others: Vec<Device> = of_btrfs.filter(|other| other.name != device.name).collect();
+    Ok(std::iter::once(device).chain(others).collect())
+}
+
+/// The names of all devices of the btrfs that one with the first of these names that is known
+/// belongs to.
+fn members(root: &Root, named: &[&str]) -> Vec<String> {
+    let Some(systems) = root.node("sys/fs/btrfs") else { return Vec::new() };
+    let systems = systems.folders().into_iter().filter_map(|name| systems.child(&name));
+    let of_each: Vec<Vec<String>> =
+        systems.filter_map(|system| Some(system.child("devices")?.folders())).collect();
+    let mut found = named.iter().filter_map(|name| {
+        of_each.iter().find(|members| members.iter().any(|member| member == name))
+    });
+    found.next().cloned().unwrap_or_default()
 }

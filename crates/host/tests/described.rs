@@ -151,6 +151,27 @@ fn a_file_is_traced_to_its_device() {
 }
 
 #[test]
+fn a_file_of_a_btrfs_over_several_disks_is_on_all_of_them() {
+    let disks = ["sdx", "sdy", "sdz"].map(|name| {
+        format!("@ sys/devices/{name}\nsys/block/{name} -> ../devices/{name}\n./size = 4096\n")
+    });
+    let mounts = "proc/self/mountinfo = 29 1 0:45 / /pool rw - btrfs /dev/sdx rw\\n30 1 0:46 / /own \
+                  rw - btrfs /dev/sdz rw\\n\n";
+    let members = [("01", "sdx"), ("01", "sdy"), ("02", "sdz")].map(|(system, name)| {
+        format!("sys/fs/btrfs/{system}/devices/{name} -> ../../../../devices/{name}\n")
+    });
+    let tree = Tree::of(&[&disks.concat(), mounts, &members.concat()].concat());
+    let found = |path: &str, number: &str| -> Vec<String> {
+        let wanted = Wanted::Holder { path: path.to_owned(), number: number.to_owned() };
+        let root = Root::new(tree.folder.path());
+        let found = inspect(&root, &[wanted], &Options::default()).unwrap();
+        found.devices.into_iter().map(|device| device.name).collect()
+    };
+    assert_eq!(found("/pool/file", "0:45"), ["sdx", "sdy"]);
+    assert_eq!(found("/own/file", "0:46"), ["sdz"]);
+}
+
+#[test]
 fn a_device_that_is_not_there_is_named_with_those_that_are() {
     let tree = Tree::named("ich8-ahci");
     let wanted = [Wanted::Name("/dev/sdb".to_owned())];
