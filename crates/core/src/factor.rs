@@ -35,7 +35,8 @@ impl Factor {
                 // A different drive differs in all that a drive has; `on` names another one.
                 ["drive", "on"].contains(&self.name) && !MACHINE.contains(&fact)
             }
-            || self.name == "stack" && fact.starts_with("md.")
+            // Facts of a device that is made of others begin with its kind: `md.level`.
+            || self.name == "stack" && fact.contains('.')
     }
 }
 
@@ -158,8 +159,14 @@ const FACTORS: &[Factor] = &[
     Factor { name: "direct", own: &["direct"], aliases: "page-cache", ..NONE },
     Factor { name: "ioengine", own: &["ioengine"], aliases: "engine", ..NONE },
     Factor { name: "kernel", own: &["kernel"], follows: "kernel_options", ..NONE },
-    // The stack is a device with facts that its disks do not have: `md.level`, `md.chunk_kb`.
-    Factor { name: "stack", own: &["stack"], aliases: "raid", ..NONE },
+    // A file system is mounted with the stripes of the stack: `stripe=256` of ext4.
+    Factor {
+        name: "stack",
+        own: &["stack"],
+        aliases: "raid",
+        follows: "made_of mount_options",
+        ..NONE
+    },
     Factor { name: "channels", own: &["channels"], follows: "shares_port", ..NONE },
     Factor { name: "on", own: &["on"], ..NONE },
 ];
@@ -228,6 +235,16 @@ mod tests {
         let wrong = read("shceduler").unwrap_err();
         assert!(wrong.0.contains("did you mean `scheduler`"), "{wrong}");
         assert!(read("moon").unwrap_err().0.contains("known: `drive`, `controller`"));
+    }
+
+    #[test]
+    fn a_stack_changes_what_the_target_is_made_of() {
+        let stack = find("stack").unwrap();
+        for fact in ["made_of", "mount_options", "md.chunk_kb", "dm.read_ahead_kb"] {
+            assert!(stack.covers(fact), "{fact}");
+        }
+        assert!(!stack.covers("scheduler") && !stack.covers("file_system"));
+        assert!(!find("controller").unwrap().covers("made_of"));
     }
 
     #[test]
