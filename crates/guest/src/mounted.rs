@@ -7,6 +7,8 @@ use drivelab_core::record::{Attached, Fact};
 use drivelab_core::units::Bytes;
 use drivelab_core::{Invalid, invalid};
 
+use crate::stack::Pool;
+
 /// The mount point of the file system in the guest.
 pub const MOUNTED: &str = "/mnt";
 /// Maximum size of a file system: the time to make it is in proportion.
@@ -111,6 +113,22 @@ impl Mounted {
         ]
     }
 
+    /// The same over all `disks`, if the file system is that of a pool.
+    pub fn commands_over(&self, pool: Pool, disks: &[&str], capacity: Bytes) -> Vec<String> {
+        debug_assert_eq!(self.file_system, FileSystem::Btrfs, "checked before");
+        let mut options = self.options.clone();
+        if !options.is_empty() {
+            options.push(',');
+        }
+        options += &Pool::mount_option(disks);
+        let mut lines = vec![
+            format!("{} >&2 || exit", pool.making(disks, SIZE_MAX.min(capacity))),
+            format!("mount -t btrfs -o {options} /dev/{} {MOUNTED} >&2 || exit", disks[0]),
+        ];
+        lines.extend(pool.looks(disks.len()));
+        lines
+    }
+
     /// Compares the file system that the guest reported with the requested one.
     ///
     /// # Errors
@@ -161,6 +179,7 @@ fn has(list: &str, wanted: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stack::Stack;
 
     fn of(file_system: FileSystem, options: &str) -> Mounted {
         Mounted { file_system, options: options.into() }
@@ -205,6 +224,17 @@ mod tests {
                 "mount -t ntfs3 -o sync /dev/sda /mnt >&2 || exit",
             ],
         );
+    }
+
+    #[test]
+    fn a_btrfs_is_mounted_with_all_of_its_disks() {
+        let Ok(Stack::Pool(pool)) = Stack::read("btrfs") else { panic!("btrfs is a pool") };
+        let lines =
+            of(FileSystem::Btrfs, "noatime").commands_over(pool, &["sda", "sdb"], Bytes::gib(2));
+        let mount = "mount -t btrfs -o noatime,device=/dev/sda,device=/dev/sdb /dev/sda /mnt >&2 \
+                     || exit";
+        assert_eq!(lines[1], mount);
+        assert!(lines[0].contains("-b 2048m"), "{}", lines[0]);
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! Devices that Linux makes of the disks of a guest: an array of md, a target of the device
-//! mapper, or bcache. A stack is the commands that make it, and the check that the guest has it.
+//! Stacks over the disks of a guest: an array of md, a target of the device mapper, bcache, or a
+//! btrfs. A stack is the commands that make it, and the check that the guest has it.
 
 mod array;
 mod mapped;
+mod pool;
 mod shell;
 
 use drivelab_core::config::{Choice as _, nearest};
@@ -11,14 +12,17 @@ use drivelab_core::{Invalid, invalid};
 
 pub use array::{Array, Level, Policy};
 pub use mapped::{Kind, Mapped};
+pub use pool::Pool;
 
-/// A device made of the disks of a guest.
+/// A device or file system made of the disks of a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stack {
     /// An array of md over all disks.
     Array(Array),
     /// A target of the device mapper.
     Mapped(Mapped),
+    /// A btrfs over all disks, which is a file system and no device.
+    Pool(Pool),
 }
 
 impl Stack {
@@ -32,12 +36,15 @@ impl Stack {
         if others.contains(&first) {
             return Mapped::read(text).map(Self::Mapped);
         }
+        if first == pool::NAME {
+            return Pool::read(text).map(Self::Pool);
+        }
         let arrays: Vec<&str> = Level::NAMES.iter().map(|(name, _)| *name).collect();
         if arrays.contains(&first) {
             return Array::read(text).map(Self::Array);
         }
         // Either kind alone would list half of the names.
-        let known = [arrays, others].concat();
+        let known = [arrays, others, vec![pool::NAME]].concat();
         let meant = nearest(first, known.iter().copied());
         let meant = meant.map_or_else(String::new, |name| format!("did you mean `{name}`? "));
         let known = known.join("`, `");
@@ -52,21 +59,28 @@ impl Stack {
         match self {
             Self::Array(array) => array.check(disks),
             Self::Mapped(mapped) => mapped.check(disks),
+            Self::Pool(pool) => pool.check(disks),
         }
     }
 
-    /// The name of its device in the guest, below `/dev`.
-    pub fn device(&self) -> &'static str {
+    /// The name of its device in the guest, below `/dev`; `None` for a file system.
+    pub fn device(&self) -> Option<&'static str> {
         match self {
-            Self::Array(_) => array::DEVICE,
-            Self::Mapped(mapped) => mapped.device(),
+            Self::Array(_) => Some(array::DEVICE),
+            Self::Mapped(mapped) => Some(mapped.device()),
+            Self::Pool(_) => None,
         }
+    }
+
+    /// The file system that it is, if it is one.
+    pub fn pool(&self) -> Option<Pool> {
+        if let Self::Pool(pool) = self { Some(*pool) } else { None }
     }
 
     /// The part of its disks that it takes, where it does not take all of them.
     pub fn size(&self) -> Option<Bytes> {
         match self {
-            Self::Array(_) => None,
+            Self::Array(_) | Self::Pool(_) => None,
             Self::Mapped(mapped) => mapped.size(),
         }
     }
@@ -76,6 +90,7 @@ impl Stack {
         match self {
             Self::Array(_) => array::MAKER,
             Self::Mapped(mapped) => mapped.maker(),
+            Self::Pool(_) => pool::MAKER,
         }
     }
 
@@ -83,6 +98,7 @@ impl Stack {
     pub fn package(&self) -> &'static str {
         match self.maker() {
             mapped::BCACHE_MAKER => "bcache-tools",
+            pool::MAKER => "btrfs-progs",
             named_alike => named_alike,
         }
     }
@@ -92,11 +108,13 @@ impl Stack {
         matches!(self, Self::Array(_))
     }
 
-    /// Returns the lines of a shell that make it of new `disks` and look at it, or end the shell.
+    /// Returns the lines of a shell that make it of new `disks` and look at it, or end the shell;
+    /// none for a file system, which is made where it is mounted.
     pub fn commands(&self, disks: &[&str]) -> Vec<String> {
         match self {
             Self::Array(array) => array.commands(disks),
             Self::Mapped(mapped) => mapped.commands(disks),
+            Self::Pool(_) => Vec::new(),
         }
     }
 
@@ -106,6 +124,7 @@ impl Stack {
         match self {
             Self::Array(_) => Array::again(disks, options),
             Self::Mapped(mapped) => mapped.again(disks),
+            Self::Pool(_) => "true".to_owned(),
         }
     }
 
@@ -114,6 +133,7 @@ impl Stack {
         match self {
             Self::Array(_) => Array::end(),
             Self::Mapped(mapped) => mapped.end(),
+            Self::Pool(_) => "true".to_owned(),
         }
     }
 }
@@ -123,6 +143,7 @@ impl std::fmt::Display for Stack {
         match self {
             Self::Array(array) => array.fmt(f),
             Self::Mapped(mapped) => mapped.fmt(f),
+            Self::Pool(pool) => pool.fmt(f),
         }
     }
 }
@@ -133,7 +154,7 @@ mod tests {
 
     #[test]
     fn an_unknown_stack_is_refused_with_the_names_of_all() {
-        for text in ["raid5", "dm-cache,size=64M"] {
+        for text in ["raid5", "dm-cache,size=64M", "btrfs"] {
             Stack::read(text).unwrap();
         }
         let wrong = Stack::read("dm-thinn").unwrap_err();

@@ -146,7 +146,11 @@ impl Inside<'_> {
         }
         let work = work::line();
         if let Some(mounted) = mounted {
-            lines.extend(mounted.commands(target, machines.capacity()));
+            let capacity = machines.capacity();
+            lines.extend(match disks.stack.and_then(|stack| stack.pool()) {
+                Some(pool) => mounted.commands_over(pool, &machines.names(), capacity),
+                None => mounted.commands(target, capacity),
+            });
             lines.extend(Chance::of(self.request.seed).commands());
             let end = format!("status=$?; {}; ", unmount());
             let stop = disks.stack.map_or_else(String::new, |stack| stack.end() + "; ");

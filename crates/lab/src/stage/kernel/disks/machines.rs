@@ -219,7 +219,8 @@ pub(in crate::stage::kernel) fn target(spec: &DriveSpec, disks: &Disks) -> Resul
 fn target_among(names: &[&str], disks: &Disks) -> Result<String, Refusal> {
     let target = match (disks.target()?, &disks.stack) {
         (Some(index), _) => names[index],
-        (None, stack) => stack.as_ref().expect("else a disk is the target").device(),
+        // A file system over several disks is known by the first.
+        (None, stack) => stack.as_ref().and_then(Stack::device).unwrap_or(names[0]),
     };
     Ok(target.to_owned())
 }
