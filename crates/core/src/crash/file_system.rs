@@ -11,6 +11,8 @@ pub enum FileSystemKind {
     Ext4,
     /// XFS.
     Xfs,
+    /// btrfs.
+    Btrfs,
     /// None: the workload uses the disk itself.
     None,
 }
@@ -18,7 +20,7 @@ pub enum FileSystemKind {
 impl Choice for FileSystemKind {
     const WHAT: &'static str = "file system";
     const NAMES: &'static [(&'static str, Self)] =
-        &[("ext4", Self::Ext4), ("xfs", Self::Xfs), ("none", Self::None)];
+        &[("ext4", Self::Ext4), ("xfs", Self::Xfs), ("btrfs", Self::Btrfs), ("none", Self::None)];
 }
 
 /// The times at which `fsck` checks a file system.

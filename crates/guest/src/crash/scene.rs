@@ -32,6 +32,8 @@ pub struct Assembly {
     pub again: String,
     /// The line that takes it apart.
     pub end: String,
+    /// True if it is the file system itself, over all disks.
+    pub is_file_system: bool,
 }
 
 /// A disk with a file system, and the commands of the shell that use it.
@@ -61,6 +63,7 @@ impl Scene<'_> {
         let of_file_system: &[_] = match self.file_system.kind {
             FileSystemKind::Ext4 => &["mke2fs", "e2fsck"],
             FileSystemKind::Xfs => &["mkfs.xfs", "xfs_repair"],
+            FileSystemKind::Btrfs => &["mkfs.btrfs", "btrfs"],
             FileSystemKind::None => &[],
         };
         of_file_system.iter().copied().chain(self.strace.then_some("strace"))
@@ -102,12 +105,18 @@ impl Scene<'_> {
 
     fn make(&self) -> String {
         let FileSystem { kind, size, mkfs, .. } = self.file_system;
+        if self.assembly.as_ref().is_some_and(|it| it.is_file_system) {
+            return String::new();
+        }
         let make = match kind {
             FileSystemKind::Ext4 => {
                 format!("/bin/mke2fs -q -F -t ext4 {mkfs} $DISK {}k", size.get() >> 10)
             }
             FileSystemKind::Xfs => {
                 format!("/bin/mkfs.xfs -q -f -d size={} {mkfs} $DISK", size.get())
+            }
+            FileSystemKind::Btrfs => {
+                format!("/bin/mkfs.btrfs -q -f -b {} {mkfs} $DISK", size.get())
             }
             FileSystemKind::None => return String::new(),
         };
@@ -131,7 +140,7 @@ impl Scene<'_> {
         if self.file_system.kind == FileSystemKind::None { "" } else { "cd /\numount /mnt >&2\n" }
     }
 
-    /// Returns the repair that a boot would do; XFS has none.
+    /// Returns the repair that a boot would do; XFS and btrfs have none.
     fn repair(&self) -> String {
         let FileSystem { kind, fsck, .. } = self.file_system;
         if *kind != FileSystemKind::Ext4 || !matches!(fsck, Fsck::Before | Fsck::Both) {
@@ -150,6 +159,8 @@ impl Scene<'_> {
             _ if !matches!(fsck, Fsck::After | Fsck::Both) => return String::new(),
             FileSystemKind::Ext4 => "/bin/e2fsck -fn $DISK",
             FileSystemKind::Xfs => "/bin/xfs_repair -n $DISK",
+            // Without `--repair` it reads alone.
+            FileSystemKind::Btrfs => "/bin/btrfs check $DISK",
             FileSystemKind::None => return String::new(),
         };
         format!("{verify} >&2 || fail {DAMAGED} \"the file system is damaged\"\n")
@@ -261,6 +272,7 @@ mod tests {
             make: vec!["make-it".into()],
             again: "again".into(),
             end: "take-it-apart".into(),
+            is_file_system: false,
         };
         let (work, check) = scripts_on(FileSystemKind::Ext4, Fsck::Before, Some(assembly));
         is_in_order(&work, &["echo none", "make-it", "mke2fs", END, "umount", "take-it-apart"]);

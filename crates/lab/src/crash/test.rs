@@ -338,13 +338,31 @@ fn rig_of(file: &CrashFile) -> Result<Rig, Refusal> {
     let mut disks = Disks { named, ..Disks::default() };
     let device = match layer {
         Layer::Array { stack, .. } => {
-            disks.stack = Some(stack_of(stack)?);
+            let stack = stack_of(stack)?;
+            disks.stack = Some(stack);
+            is_on_pool(file, &stack)?;
             None
         }
         Layer::Commands { device, .. } => Some(device.as_str()),
     };
     disks.target()?;
     Rig::with_disks(&first, disks, device, (file.seed, file.memory))
+}
+
+/// Refuses a file system that its stack cannot have.
+fn is_on_pool(file: &CrashFile, stack: &Stack) -> Result<(), Refusal> {
+    if stack.pool().is_none() {
+        return Ok(());
+    }
+    if file.stacked.as_ref().is_some_and(|it| it.dead == Some(0)) {
+        let message = "a btrfs over several disks is mounted by the first, which is `dead`";
+        return Err(Refusal::request(message).hint("let another disk be `dead`"));
+    }
+    if file.file_system.kind == FileSystemKind::Btrfs {
+        return Ok(());
+    }
+    let message = "the stack `btrfs` is a file system, and needs to be that of the test";
+    Err(Refusal::request(message).hint("add `[file_system]` with `type = \"btrfs\"`"))
 }
 
 fn stack_of(text: &str) -> Result<Stack, Refusal> {
@@ -360,7 +378,8 @@ fn assembly_of(file: &CrashFile, rig: &Rig) -> Result<Option<Assembly>, Refusal>
             // In braces, so that the output of all commands goes to the console.
             let make = format!("{{\n{}\n}} >&2 || exit", make.trim_end());
             let again = format!("{{\n{}\n}} >&2", again.trim_end());
-            return Ok(Some(Assembly { make: vec![make], again, end: end.clone() }));
+            let (make, end) = (vec![make], end.clone());
+            return Ok(Some(Assembly { make, again, end, is_file_system: false }));
         }
     };
     let stack = stack_of(stack)?;
@@ -368,12 +387,19 @@ fn assembly_of(file: &CrashFile, rig: &Rig) -> Result<Option<Assembly>, Refusal>
         return Err(Refusal::request("`assemble` holds options of mdadm, for an array of md"));
     }
     let disks = rig.names();
+    if let Some(pool) = stack.pool() {
+        let making = pool.making(&disks, file.file_system.size);
+        let make = vec![format!("{making} {} >&2 || exit", file.file_system.mkfs)];
+        // A mount finds the other disks among those that were looked at.
+        let (again, end) = ("/bin/btrfs device scan >&2".to_owned(), stack.end());
+        return Ok(Some(Assembly { make, again, end, is_file_system: true }));
+    }
     // An array is put together without the dead disk; any other stack finds an empty one.
     let absent = dead.filter(|_| stack.is_array());
     let there = (0..).zip(&disks).filter(|(index, _)| Some(*index) != absent).map(|(_, it)| *it);
     let there: Vec<&str> = there.collect();
     let (make, again) = (stack.commands(&disks), stack.again(&there, options));
-    Ok(Some(Assembly { make, again, end: stack.end() }))
+    Ok(Some(Assembly { make, again, end: stack.end(), is_file_system: false }))
 }
 
 /// The condition in which each disk comes back after a cut.

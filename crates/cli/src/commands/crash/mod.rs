@@ -72,7 +72,7 @@ pub(crate) struct CrashArgs {
     #[arg(long)]
     explain: bool,
 
-    /// The file system instead of that of the file: ext4, xfs or none.
+    /// The file system instead of that of the file: ext4, xfs, btrfs or none.
     #[arg(long, value_name = "TYPE", value_parser = completion::choice::<FileSystemKind>(),
         hide_possible_values = true)]
     filesystem: Option<FileSystemKind>,

@@ -25,7 +25,8 @@ impl Layout {
         let (found, other) = match kind {
             FileSystemKind::Ext4 => (ext4::regions(read), "data, or free"),
             FileSystemKind::Xfs => (xfs::regions(read), "data or metadata"),
-            FileSystemKind::None => (None, ""),
+            // Its addresses are mapped once more before they are sectors of a disk.
+            FileSystemKind::Btrfs | FileSystemKind::None => (None, ""),
         };
         found.map_or_else(Self::default, |regions| Self { regions, other })
     }
