@@ -142,6 +142,8 @@ fn options_stand_below_a_heading_of_their_own() {
                 "in",
                 "filesystem",
                 "mount-options",
+                "disk",
+                "stack",
                 "memory",
                 "processor",
                 "kernel",

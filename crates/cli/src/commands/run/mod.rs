@@ -49,7 +49,8 @@ Examples:
   drivelab run /dev/sda --rw read --bs 1M --iodepth 4
   drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32 --json
   drivelab run drive:seagate-st31000333as --iodepth 32 --in kernel
-  drivelab run drive:seagate-st31000333as --suite bonnie --in kernel --filesystem xfs")]
+  drivelab run drive:seagate-st31000333as --suite bonnie --in kernel --filesystem xfs
+  drivelab run drive:generic-5400 --in kernel --stack raid1 --disk drive:generic-5400")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct RunArgs {
     /// The target; with --job it replaces the files named in the job file.

@@ -8,8 +8,9 @@ use drivelab_core::units::{Bytes, Span};
 use drivelab_guest::kernel::KernelName;
 use drivelab_guest::mounted::FileSystem;
 use drivelab_guest::processor::Processor;
+use drivelab_guest::stack::Stack;
 use drivelab_lab::request::GuestOptions;
-use drivelab_lab::stage::kernel::{self, Has};
+use drivelab_lab::stage::kernel::{self, Disks, Has};
 
 use crate::commands::completion;
 
@@ -52,6 +53,14 @@ pub(crate) struct WithinArgs {
         value_name = "OPTIONS", requires = "filesystem", default_value = "",
         hide_default_value = true, value_parser = kernel::mount_options)]
     mount_options: String,
+    /// With --in: another disk of the guest, with this drive: part of the stack (repeatable).
+    #[arg(long = "disk", help_heading = GUEST, value_name = "DRIVE", requires = "stack")]
+    disks: Vec<String>,
+    /// With --in: run on what Linux makes of all disks: raid0, raid5,chunk=64k, dm-cache, bcache,
+    /// btrfs,data=raid1 and others.
+    #[arg(long, help_heading = GUEST,
+        value_name = "STACK", requires = "environment", value_parser = Stack::read)]
+    stack: Option<Stack>,
     /// With --in: the memory of the guest.
     #[arg(long, help_heading = GUEST,
         value_name = "SIZE", requires = "environment", default_value = "512M",
@@ -86,7 +95,9 @@ impl WithinArgs {
             return Ok(None);
         }
         let has = Has::new(self.filesystem, self.mount_options, self.memory, self.processor)?;
-        let has = Has { kernel: self.kernel, ..has };
+        let disks = Disks::stacked(self.stack, &self.disks)?;
+        let has = Has { kernel: self.kernel, disks, ..has };
+        has.is_mountable()?;
         let Self { wall_limit: limit, trace, console, .. } = self;
         Ok(Some(GuestOptions { kernel: None, has, limit, trace, console }))
     }

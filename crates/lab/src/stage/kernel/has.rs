@@ -87,6 +87,20 @@ impl Has {
         Ok(Self { mounted, memory, processor, kernel, queue, disks })
     }
 
+    /// Refuses a file system over all disks that is not the one to mount.
+    ///
+    /// # Errors
+    /// Says which file system to name.
+    pub fn is_mountable(&self) -> Result<(), Refusal> {
+        let kind = self.mounted.as_ref().map(|mounted| mounted.file_system);
+        let is_pool = self.disks.stack.is_some_and(|stack| stack.pool().is_some());
+        if !is_pool || kind == Some(FileSystem::Btrfs) {
+            return Ok(());
+        }
+        Err(Refusal::request("the stack `btrfs` is a file system, and needs to be mounted")
+            .hint("name it: `filesystem = \"btrfs\"` in a study, `--filesystem btrfs` of `run`"))
+    }
+
     /// As rows of a report.
     pub fn settings(&self) -> Vec<(String, String)> {
         let row = |name: &str, value: String| (name.to_owned(), value);

@@ -1,7 +1,6 @@
 //! The disks that a study declares, for each of its runs.
 
 use drivelab_core::{Refusal, Rng};
-use drivelab_guest::mounted::FileSystem;
 use drivelab_model::options::{DriveSpec, Options};
 use drivelab_simulate::options;
 use drivelab_study::{PlannedRun, StudyFile};
@@ -47,15 +46,9 @@ pub(in crate::stage::kernel) fn fill(
     }
     let disks = Disks { named, ..has.disks.clone() };
     disks.target()?;
-    let kind = has.mounted.as_ref().map(|mounted| mounted.file_system);
-    let is_pool = disks.stack.is_some_and(|stack| stack.pool().is_some());
-    if is_pool && kind != Some(FileSystem::Btrfs) {
-        return Err(Refusal::request(
-            "the stack `btrfs` is a file system, and needs to be mounted",
-        )
-        .hint("add `filesystem = \"btrfs\"`"));
-    }
-    Ok(Has { disks, ..has })
+    let has = Has { disks, ..has };
+    has.is_mountable()?;
+    Ok(has)
 }
 
 /// The drive of a further disk in a block, which is another one of its kind in each block.

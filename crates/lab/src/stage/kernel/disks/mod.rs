@@ -11,6 +11,11 @@ use drivelab_core::{Refusal, Rng};
 use drivelab_guest::stack::Stack;
 use drivelab_model::options::DriveSpec;
 
+use crate::target;
+
+/// The most disks of a guest, as of a study.
+const DISKS_MAX: usize = 8;
+
 /// The part of a seed from which the drives of further disks are drawn.
 pub(super) const DISKS_PART: u64 = 0xD15C;
 
@@ -55,6 +60,28 @@ pub struct Disks {
 }
 
 impl Disks {
+    /// A stack over the drive of a run and these others.
+    ///
+    /// # Errors
+    /// There is no such drive, or the stack needs another number of disks.
+    pub fn stacked(stack: Option<Stack>, others: &[String]) -> Result<Self, Refusal> {
+        let Some(stack) = stack else { return Ok(Self::default()) };
+        let count = others.len() + 1;
+        if count > DISKS_MAX {
+            let message = format!("a guest has {DISKS_MAX} disks at most, and these are {count}");
+            return Err(Refusal::request(message).hint("leave some out"));
+        }
+        stack.check(count).map_err(|wrong| {
+            Refusal::request(wrong).hint("name each disk but the first: --disk DRIVE")
+        })?;
+        let mut named = vec![NamedDisk { name: "1".into(), port: 0, spec: None }];
+        for (port, drive) in (1..).zip(others) {
+            let spec = Some(target::drive_spec(drive)?);
+            named.push(NamedDisk { name: (port + 1).to_string(), port, spec });
+        }
+        Ok(Self { named, stack: Some(stack), ..Self::default() })
+    }
+
     /// The number of the disk that workloads run on; `None` for the stack.
     ///
     /// # Errors
@@ -148,6 +175,20 @@ mod tests {
         is_refused(&Disks { on: Some("c".into()), ..plain }, "no disk `c`");
         let stack = Some(Stack::read("raid5").unwrap());
         is_refused(&Disks { stack, ..stacked }, "needs 3 disks");
+    }
+
+    #[test]
+    fn the_other_disks_of_a_run_are_numbered() {
+        let stack = |text: &str| Some(Stack::read(text).unwrap());
+        let others = ["generic-5400".to_owned(), "drive:generic-5400,controller=ide".to_owned()];
+        let disks = Disks::stacked(stack("raid5"), &others).unwrap();
+        let ports: Vec<u8> = disks.named.iter().map(|disk| disk.port).collect();
+        assert_eq!((ports, disks.named[2].name.as_str()), (vec![0, 1, 2], "3"));
+        assert_eq!(Disks::stacked(None, &[]).unwrap(), Disks::default());
+        let few = Disks::stacked(stack("raid5"), &others[..1]).unwrap_err();
+        assert!(few.to_string().contains("3 disks"), "{few}");
+        let many = vec!["generic-5400".to_owned(); 8];
+        assert!(Disks::stacked(stack("raid0"), &many).unwrap_err().to_string().contains("8 disks"));
     }
 
     #[test]
