@@ -25,7 +25,7 @@ pub(crate) fn flags() -> impl Iterator<Item = &'static WorkloadOption> {
 }
 
 /// The options that a job file or a matrix sets itself, besides the workload.
-const ELSEWHERE: [&str; 22] = [
+const ELSEWHERE: [&str; 24] = [
     "ioengine",
     "hipri",
     "sqthread_poll",
@@ -42,6 +42,8 @@ const ELSEWHERE: [&str; 22] = [
     "environment",
     "filesystem",
     "mount_options",
+    "disks",
+    "stack",
     "memory",
     "processor",
     "kernel",
@@ -58,6 +60,8 @@ pub(super) fn of_one_load() -> impl Iterator<Item = &'static str> {
         "environment",
         "filesystem",
         "mount_options",
+        "disks",
+        "stack",
         "memory",
         "processor",
         "kernel",
