@@ -36,6 +36,8 @@ pub struct Article {
     concluded: String,
     may: Vec<String>,
     may_not: Vec<String>,
+    /// The mechanism behind what was found.
+    cause: String,
     /// Advice to a reader of today.
     today: Vec<String>,
 }

@@ -1,5 +1,6 @@
 //! The articles as a document.
 
+use super::answer::answer;
 use super::{Again, Answered, CANNOT_TELL, Counts, Repeated, answers, runs, together};
 
 const HEAD: &str = "\
@@ -15,14 +16,18 @@ arm give as well is *no evidence*. Of the rest drivelab *cannot tell*, with what
 Figures are ratios or geometric means with 95 % intervals that hold together for a study.
 
 `drivelab articles` makes this page, and another with pictures, every interval and the notes; two
-runs give the same bytes. `drivelab show article:N` prints what may be concluded from the published
-figures, and what the author missed.
+runs of one build give the same bytes. `drivelab show article:N` prints what may be concluded from
+the published figures, and what the author missed.
 
 ";
 
 /// The document: the same articles, the same bytes.
 pub fn markdown(again: &Again) -> String {
     let mut text = format!("{HEAD}**{}**\n\n", again.scored());
+    for stages in again.by_number() {
+        text += &format!("- **Article {}.** {}\n", stages[0].number, answer(stages));
+    }
+    text.push('\n');
     text += "| | article | stage | holds | consistent | does not hold | no evidence | \
              cannot tell |\n";
     text += "|---|---|---|---:|---:|---:|---:|---:|\n";

@@ -1,8 +1,10 @@
 //! Published comparisons next to the studies that repeat them.
 
+mod answer;
 mod markdown;
 mod page;
 mod picture;
+mod text;
 
 pub use markdown::markdown;
 pub use page::html;
@@ -17,7 +19,6 @@ use serde_json::Value;
 use super::{Article, article};
 use crate::outcome::document;
 use crate::study::scale;
-use crate::text::{Align, Look, Table};
 
 /// The schema that this version writes.
 pub const ARTICLES_SCHEMA: &str = "drivelab.articles/1";
@@ -209,6 +210,23 @@ fn answers(stages: &[Repeated]) -> Vec<Answered<'_>> {
     all
 }
 
+/// Each claim of an article once, with the answer that counts: a stage that decides it counts
+/// before one that does not, and stage kernel, which runs the tools themselves, before others.
+fn settled(stages: &[Repeated]) -> Vec<(&Checked, &str)> {
+    let all = answers(stages);
+    let mut settled = Vec::new();
+    for claim in all.chunk_by(|_, next| next.is_more) {
+        let of = |verdict: &str| claim.iter().find(|it| it.finding.verdict == verdict);
+        let decided = [of("holds"), of("does-not-hold")].into_iter().flatten();
+        // Answers are in the order of the stages' names: kernel, simulate.
+        let first = decided.min_by_key(|it| it.stages.first().copied());
+        let open = of("no-evidence").or_else(|| of("consistent"));
+        let verdict = first.or(open).map_or("cannot-tell", |it| it.finding.verdict.as_str());
+        settled.push((claim[0].finding, verdict));
+    }
+    settled
+}
+
 /// `stage simulate, 20 blocks; stage kernel, 8 blocks`.
 fn runs(stages: &[Repeated]) -> String {
     stages
@@ -286,24 +304,17 @@ impl Again {
         document(self)
     }
 
-    /// The number of claims with each answer, each claim once: a stage that decides it counts
-    /// before one that does not, and stage kernel, which runs the tools themselves, before others.
+    /// The number of claims with each answer, each claim once.
     pub fn score(&self) -> Counts {
         let mut score = Counts::default();
         for stages in self.by_number() {
-            let all = answers(stages);
-            for claim in all.chunk_by(|_, next| next.is_more) {
-                let of = |verdict: &str| claim.iter().find(|it| it.finding.verdict == verdict);
-                let decided = [of("holds"), of("does-not-hold")].into_iter().flatten();
-                // Answers are in the order of the stages' names: kernel, simulate.
-                let first = decided.min_by_key(|it| it.stages.first().copied());
-                let open = of("no-evidence").or_else(|| of("consistent"));
-                match first.or(open).map(|it| it.finding.verdict.as_str()) {
-                    Some("holds") => score.holds += 1,
-                    Some("does-not-hold") => score.does_not_hold += 1,
-                    Some("no-evidence") => score.no_evidence += 1,
-                    Some(_) => score.consistent += 1,
-                    None => score.cannot_tell += 1,
+            for (_, verdict) in settled(stages) {
+                match verdict {
+                    "holds" => score.holds += 1,
+                    "does-not-hold" => score.does_not_hold += 1,
+                    "no-evidence" => score.no_evidence += 1,
+                    "consistent" => score.consistent += 1,
+                    _ => score.cannot_tell += 1,
                 }
             }
         }
@@ -320,36 +331,6 @@ impl Again {
              claims nothing can be concluded.",
             counted(claims, "claim")
         )
-    }
-
-    /// Counts the findings that hold, an article a line.
-    pub fn text(&self, look: Look) -> String {
-        let mut table = Table::new(&[
-            ("", Align::Right, 0),
-            ("article", Align::Left, 1),
-            ("study", Align::Left, 0),
-            ("stage", Align::Left, 0),
-            ("holds", Align::Right, 0),
-            ("consistent", Align::Right, 0),
-            ("does not", Align::Right, 0),
-            ("no evidence", Align::Right, 0),
-            ("cannot tell", Align::Right, 0),
-        ]);
-        for one in &self.articles {
-            let Counts { holds, consistent, does_not_hold, no_evidence, cannot_tell } = one.counts;
-            table.row(vec![
-                one.number.to_string(),
-                one.article.title.clone(),
-                one.study.clone(),
-                one.stage.to_string(),
-                holds.to_string(),
-                consistent.to_string(),
-                does_not_hold.to_string(),
-                no_evidence.to_string(),
-                cannot_tell.to_string(),
-            ]);
-        }
-        format!("{}\n\n{}", look.wrap(&self.scored(), 0), table.render(look))
     }
 }
 

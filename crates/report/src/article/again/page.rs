@@ -1,5 +1,6 @@
 //! The articles as one page with pictures.
 
+use super::answer::answer;
 use super::{Again, Answered, Counts, Repeated, answers, notes_head, picture, runs};
 use crate::page::html::{each, escape, inline, list, scroll, section, table};
 use crate::page::skeleton;
@@ -15,7 +16,11 @@ const LEGEND: &str = "Each claim holds or does not; or its published figure is c
 pub fn html(again: &Again) -> String {
     let score = format!("<p><strong>{}</strong></p>\n", escape(&again.scored()));
     let table = scroll("Overview", &overview(again));
-    let overview = section("Overview", LEGEND, &format!("{score}{table}"));
+    let sentences = again.by_number().map(|stages| {
+        format!("<strong>Article {}.</strong> {}", stages[0].number, escape(&answer(stages)))
+    });
+    let sentences = format!("<ul class=\"notes\">\n{}</ul>\n", each("<li>", sentences, "</li>\n"));
+    let overview = section("Overview", LEGEND, &format!("{score}{sentences}{table}"));
     let articles: String = again.by_number().map(article).collect();
     let facts = [format!("{} articles", again.by_number().count())];
     let title = "Five published comparisons, run again";
