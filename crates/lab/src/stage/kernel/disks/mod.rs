@@ -79,7 +79,8 @@ impl Disks {
             let spec = Some(target::drive_spec(drive)?);
             named.push(NamedDisk { name: (port + 1).to_string(), port, spec });
         }
-        Ok(Self { named, stack: Some(stack), ..Self::default() })
+        // Behind the second port of a channel only another IDE drive can be.
+        Ok(Self { named, stack: Some(stack), on: None, channels: Channels::Own })
     }
 
     /// The number of the disk that workloads run on; `None` for the stack.
