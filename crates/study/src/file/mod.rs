@@ -13,8 +13,8 @@ mod vocabulary;
 mod workload;
 
 pub use arm::Arm;
-pub use drives::disk::Disk;
-pub(crate) use drives::disk::{DISKS_MAX, name_and_port};
+pub(crate) use drives::disk::name_and_port;
+pub use drives::disk::{DISKS_MAX, Disk};
 pub use quick::quick;
 pub use stage::choose::{Choices, SPECIMENS_MIN};
 pub use suite::{Needs, Suite};

@@ -6,8 +6,8 @@ use drivelab_core::{Invalid, invalid};
 use crate::file::arm::Arm;
 use crate::file::vocabulary::{Settings, Vocabulary, settings};
 
-/// As many functions fit on the bus of a guest.
-pub(crate) const DISKS_MAX: usize = 8;
+/// The most disks of a guest: as many functions fit on its bus.
+pub const DISKS_MAX: usize = 8;
 /// The longest name.
 const NAME_MAX: usize = 16;
 

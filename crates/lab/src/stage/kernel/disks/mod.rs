@@ -10,11 +10,9 @@ use drivelab_core::config::Choice;
 use drivelab_core::{Refusal, Rng};
 use drivelab_guest::stack::Stack;
 use drivelab_model::options::DriveSpec;
+use drivelab_study::file::DISKS_MAX;
 
 use crate::target;
-
-/// The most disks of a guest, as of a study.
-const DISKS_MAX: usize = 8;
 
 /// The part of a seed from which the drives of further disks are drawn.
 pub(super) const DISKS_PART: u64 = 0xD15C;
